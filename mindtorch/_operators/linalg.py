@@ -655,11 +655,11 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     for d, (size1, size2) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
         if size1 != size2:
             raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {d}: got {size1} and {size2}")
-    check(weight.ndim == 3, "number of dimensions must match")
     for name, given, d in (("input1", input1.size(-1), 1), ("input2", input2.size(-1), 2)):
         if given != weight.size(d):
             raise RuntimeError(f"bilinear(): {name} size does not match weight size: got {given} but expected "
                                f"{weight.size(d)}")
+    check(weight.ndim == 3, "number of dimensions must match")
     outputs, size1, size2 = weight.shape
     if bias is not None:
         check(bias.size(0) == outputs,

@@ -122,12 +122,12 @@ operator("add.Tensor", Pointwise("default", 2, "all|complex32", "add_stub", chec
 operator("add.Scalar_Tensor", composite=add_to_number)
 operator("sub.Tensor", Pointwise("default", 2, "all|complex32", "add_stub", check=check_sub, scaled=True),
          self=lambda grad: grad,
-         other=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha))
+         other=lambda grad, alpha: -grad if alpha == 1 else -grad * conj(alpha))
 operator("rsub.Tensor", Reversed("default", 2, "all|complex32", "add_stub", check=check_sub, scaled=True),
-         self=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha),
+         self=lambda grad, alpha: -grad if alpha == 1 else -grad * conj(alpha),
          other=lambda grad: grad)
 operator("rsub.Scalar", Pointwise("default", 2, "all|complex32", "add_stub", check=check_sub, scaled=True),
-         node="RsubBackward1", self=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha))
+         node="RsubBackward1", self=lambda grad, alpha: -grad if alpha == 1 else -grad * conj(alpha))
 operator("sub.Scalar_Tensor", composite=lambda self, other, alpha=1: rsub(other, self, alpha))
 operator("neg", Pointwise("default", 1, "all|complex32", "neg_cpu", check=check_neg), self=lambda grad: -grad)
 aliases({"subtract.Tensor": "sub.Tensor"})

@@ -503,8 +503,8 @@ def nanmean_out(self: Any, dim: Any, keepdim: bool, dtype: Any, out: Any) -> Any
 
 composites(nanmean)
 operator("nansum", meta_nansum, batching=along_dimensions,
-         self=lambda grad, self, dim, keepdim: (
-             where(self.isnan(), 0, sum_backward(grad.to(self.dtype), self.shape, dim, keepdim))))
+         self=lambda grad, self, dim, keepdim:
+             sum_backward(grad.to(self.dtype), self.shape, dim, keepdim) * self.isnan().logical_not())
 operator("nansum.out", composite=nansum_out)
 operator("nanmean.out", composite=nanmean_out)
 

@@ -405,6 +405,7 @@ EXPLAINED = [Explained(*row) for row in (
     (".*npu", "conj", "^conj:", "What comes from a device has been conjugated."),
     (".*npu", "attention", UNDEFINED, "Without a kernel for attention its parts meet infinite scores."),
     (".*npu", r"pow\(-?0\.5\)|\*\* -?0\.5", UNDEFINED, "A power of float16 is computed in float32 there."),
+    (".*npu", r"long\(", "Class values must be non-negative", "What NaN becomes as an integer is not defined."),
     (".*npu", "kl_div", "value: nan", "CANN's kernel takes the logarithm of targets that are zero."),
 
     (r"(?!plainly|inference|functionalized|traced).*", "", "no error, torch .*(can't be cast to the desired|doesn't "
@@ -453,6 +454,8 @@ EXPLAINED = [Explained(*row) for row in (
      "PyTorch's rule looks up a dimension before the operator counts them."),
     (BATCHES, "flip|rot90", "no error, torch IndexError .Dimension out of range .expected to be in range of .-1, 0., "
      "but got 1", "PyTorch's rule of flip does not take numbers."),
+    (BATCHES, "index_select|cross_entropy|nll_loss", r"error: RuntimeError .index .* out of bounds.*, torch IndexError",
+     "In a batch another operator finds an index that is out of bounds."),
     (BATCHES, "squeeze_", "SmallVector unable to grow", "PyTorch's rule of squeeze_ does not take numbers."),
     (BATCHES, "linear", r"torch RuntimeError .expand\(", "PyTorch's transforms flatten the rows of the "
      "product, not those of a bias."),

@@ -33,6 +33,11 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
     "gradient of power 0, transposed": ("gradients", "v1 = v0.pow(0)", [floats().t()]),
     "gradient of distances from nothing": ("gradients", "v1 = lib.cdist(v0, v0)", [torch.ones(0, 3).as_strided(
         (0, 3), (1, 1))]),
+    "gradient of what was subtracted twice, transposed": (
+        "gradients", "v2 = lib.sub(v0, v1, alpha=2).t()", [torch.ones(3, 1), torch.ones(3, 1).double()]),
+    "gradient of a sum without NaN": (
+        "gradients", "v1 = v0.nansum(-1)", [torch.tensor([1.5, NAN]).expand(2, 3, 2).permute(2, 1, 0).clone()]),
+    "matrix as weight of bilinear": ("plainly", "v1 = F.bilinear(v0, v0, v0)", [torch.ones(2, 2)]),
     "second gradient of pdist": ("second gradients", "v1 = F.pdist(v0)", [floats()]),
     "tangent of hardsigmoid in double precision": ("tangents", "v1 = F.hardsigmoid(v0)", [floats().double()]),
     "tangent of the mean of nothing": ("tangents", "v1 = v0.mean(0)", [torch.ones(0, 3)]),
