@@ -1,12 +1,15 @@
 """Collectives with gradients, uneven inputs, hooks and pipelines, on two processes."""
+import copy
+
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
 import torch.distributed.nn as dist_nn
 from reporting import report
 from torch import nn
+from torch.distributed._composable import replicate
 from torch.distributed.algorithms import Join
-from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
 from torch.nn.parallel import DistributedDataParallel
 
@@ -48,6 +51,39 @@ def check_ranks_with_fewer_batches():
                 (reference(torch.full((1, 2), batch + other + 1.0)).square().sum() / size).backward()
         optimizers[1].step()
     torch.testing.assert_close(model.module.weight, reference.weight)
+
+
+def check_approximations_of_full_rank_are_averages():
+    model = DistributedDataParallel(nn.Linear(6, 2))
+    state = powerSGD_hook.PowerSGDState(None, 2, start_powerSGD_iter=2, min_compression_rate=0.1)
+    model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+    for step in range(4):
+        model.zero_grad()
+        x = torch.arange(24.0).view(4, 6).sin() * (step + rank + 1)
+        model(x).square().sum().backward()
+        mine = torch.autograd.grad(model.module(x).square().sum(), model.module.weight)[0]
+        dist.all_reduce(mine)
+        torch.testing.assert_close(model.module.weight.grad, mine / size, rtol=1e-4, atol=1e-4)
+    assert state.iter == 4 and state.compression_stats()[0] < 1
+
+
+def check_replicated_modules_average_gradients():
+    net = replicate(nn.Sequential(nn.Linear(2, 1), nn.Linear(1, 1)), ignored_modules=None)
+    assert type(net).__name__ == "DDPSequential" and replicate.state(net) is not None
+    for syncs in (False, True):
+        net.set_requires_gradient_sync(syncs)
+        net.zero_grad()
+        with torch.no_grad():
+            for parameter in net.parameters():
+                parameter.fill_(1.0)
+        net(torch.full((1, 2), rank + 1.0)).sum().backward()
+        assert net[0].weight.grad.tolist() == [[1.5] * 2 if syncs else [rank + 1.0] * 2], (syncs, net[0].weight.grad)
+    for call in (lambda: replicate(net), lambda: copy.deepcopy(net)):
+        try:
+            call()
+        except AssertionError:
+            continue
+        raise AssertionError("it should have been refused")
 
 
 def check_hooks_average_gradients():
