@@ -15,7 +15,7 @@ __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter
 __dir__ = __all__.copy
 
 
-class _ParameterType(type(Tensor)):  # type: ignore[misc]
+class _ParameterMeta(type(Tensor)):  # type: ignore[misc]
     """A tensor of another subclass is a parameter if it was made one."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -35,7 +35,7 @@ def _custom_parameter(data: Any, requires_grad: bool) -> Any:
     return made
 
 
-class Parameter(Tensor, metaclass=_ParameterType):
+class Parameter(Tensor, metaclass=_ParameterMeta):
     """A tensor that a module registers as a parameter (``torch.nn.Parameter``).
 
     It is a leaf on the memory of ``data`` (an empty tensor for None), and requires grad by default. Raises RuntimeError
