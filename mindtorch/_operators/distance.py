@@ -25,8 +25,9 @@ from .reduction import check_norm_of_nothing, meta_linalg_vector_norm, norm_grad
 schemas("""
 function, method, out, exact dtype:
     norm.python(Tensor self, Any p="fro", int[1]? dim=None, bool keepdim=False, ScalarType? dtype=None) -> Tensor  # The `p`-norm of `self` over the dimensions `dim`, or over all elements; for 'fro' the 2-norm, for 'nuc' the sum of a matrix's singular values.
-out, exact dtype:
+out, exact dtype, explicit:
     norm.Scalar(Tensor self, Scalar p=2) -> Tensor
+out, exact dtype:
     norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
 function, method:
     dist(Tensor self, Tensor other, Scalar p=2) -> Tensor  # The `p`-norm of `self` minus `other`.

@@ -23,7 +23,9 @@ def fresh_input(tensor: Any, info: Any) -> Any:
     """Return an input that the function may write although it is a leaf."""
     if info.mutation_type is not MutationType.MUTATED_OUT_GRAPH or not info.requires_grad:
         return tensor
-    return tensor.clone() if info.mutates_data else tensor.view_as(tensor)
+    made = tensor.clone() if info.mutates_data else tensor.view_as(tensor)
+    made._base = None  # the layout of a leaf's view must not be changed
+    return made
 
 
 def prepared(f: Callable[..., Any], meta: ViewAndMutationMeta,
