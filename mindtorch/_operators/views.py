@@ -720,16 +720,20 @@ def clone_preserve_strides(self: Tensor) -> Any:
     return clone(whole)._alias(shape, stride, self._offset)
 
 
+def replace(piece: Tensor, src: Tensor) -> None:
+    """Write a tensor into a view of its shape. Raises RuntimeError if the shapes differ."""
+    check(piece.shape == src.shape, lambda: "expected src to have a size equal to the slice of self. src size = "
+          f"{list(src.shape)}, slice size = {list(piece.shape)}")
+    copy_(piece, src)
+
+
 def scatter(name: str) -> Row:
     """Return the ``*_scatter`` of a view: a copy of ``self`` with ``src`` in the view's place."""
     call = registry[name].call
 
     def row(self: Tensor, src: Any, *args: Any) -> Any:
         out = clone_preserve_strides(self)
-        piece = call(out, *args)
-        check(piece.shape == src.shape, lambda: "expected src to have a size equal to the slice of self. src size = "
-              f"{list(src.shape)}, slice size = {list(piece.shape)}")
-        copy_(piece, src)
+        replace(call(out, *args), src)
         return fresh(out)
 
     return row
@@ -748,7 +752,7 @@ def decomposed_scatter(view: Callable[..., Any]) -> Callable[..., Any]:
 
     def write(self: Tensor, src: Any, *args: Any) -> Any:
         out = self.clone()
-        view(out, *args).copy_(src)
+        replace(view(out, *args), src)
         return out
 
     return with_own_self(write)

@@ -45,6 +45,8 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
         "batches", "v1 = v0.view(1).scatter(0, v0.long() % 1, 1.5)", [floats(2.0)[0]]),
     "gather by an index without dimensions in a batch": (
         "batches", "v1 = v0.view(1).gather(0, v0.long() % 1)", [floats(2.0)[0]]),
+    "slice that does not fit, in a batch": (
+        "batches", "v2 = lib.select_scatter(v0, v1, 0, 1)", [floats(), torch.ones(1)]),
     "mask that does not fit, in a batch": ("batches", "v2 = v0[..., v1]", [floats(), torch.tensor([True, False])]),
     "mask of bytes in a batch": ("batches", "v2 = v0[:, v1]", [floats(), torch.tensor([1, 0, 1]).byte()]),
     "mask of bytes that writes in a batch": (
