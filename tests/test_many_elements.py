@@ -59,6 +59,9 @@ FUNCTIONS: dict[str, Callable[[Lib, Any, Any], Any]] = {
     "sum of a line in each layout": lambda lib, x, y: [
         x.clamp(-9, 9).nan_to_num().round().repeat(14).reshape(shape).sum(dim)
         for shape in ((1, 70000), (70000, 1), (1, 1, 70000)) for dim in range(len(shape))],
+    "layer_norm of equal numbers": lambda lib, x, y: [
+        lib.nn.functional.layer_norm(rows, (5000,)).abs() < 1e-3 for whole in [lib.full((3, 1), 1.23, dtype=x.dtype)]
+        for rows in (whole.expand(3, 5000), whole.repeat(1, 5000), whole.repeat(1, 10000)[:, ::2])],
     "add": lambda lib, x, y: x + y,
     "add a row": lambda lib, x, y: x.view(500, 10) + y[:10],
     "multiply by a number": lambda lib, x, y: x * 1.3,

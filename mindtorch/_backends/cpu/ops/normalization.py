@@ -202,12 +202,13 @@ def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array
         lines = lines if np.isfinite(lines).all() else None
 
     def work(at: slice) -> None:
-        block, normal = x[at], out[at]
+        block, normal = np.ascontiguousarray(x[at]), out[at]  # NumPy sums other rows number by number
         middle[at] = mean = block @ parts
         spread = np.vecdot(block, block) * part - mean * mean
         if (mean * mean > spread).any():  # cancellation has lost digits
-            block, mean = block - mean[:, None], np.zeros_like(mean)
-            spread = np.vecdot(block, block) * part
+            block = block - mean[:, None]
+            middle[at] += (mean := block @ parts)
+            spread = np.vecdot(block, block) * part - mean * mean
         rstd[at] = scale = 1 / np.sqrt(spread + x.dtype.type(eps))
         if lines is not None:
             np.matmul(pairs(scale, 0, block), lines, out=normal)

@@ -122,10 +122,10 @@ def layer_norm(x: Any, weight: Any, bias: Any, eps: Any, out: Any, means: Any, s
     part = f32(1) / f32(x.shape[1])
     for row in range(len(x)):
         line, result = x[row], out[row]
-        total, squares = f32(0), f32(0)
+        first, total, squares = x[row, 0], f32(0), f32(0)
         for i in range(len(line)):
-            total += line[i]
-        mean = total * part
+            total += line[i] - first  # small where numbers are nearly equal, which the squares would show
+        mean = first + total * part
         for i in range(len(line)):
             squares += (line[i] - mean) * (line[i] - mean)
         scale = f32(1) / np.sqrt(squares * part + eps)
