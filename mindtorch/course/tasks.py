@@ -115,10 +115,11 @@ def all_lessons() -> tuple[Lesson, ...]:
     return tuple(sorted((module.LESSON for module in modules), key=lambda lesson: lesson.number))
 
 
-def find(task: str, kind: type) -> Any:
+def find(task: str, kind: type[Any]) -> Any:
     """Return a task of a kind by a name such as 'strides.position'; NotYet, with a suggestion, if unknown."""
-    found = {f"{lesson.name}.{row.name}": row for lesson in all_lessons()
-             for row in (*lesson.predictions, *lesson.puzzles, *lesson.labs) if isinstance(row, kind)}
+    rows: list[tuple[str, Any]] = [(lesson.name, row) for lesson in all_lessons()
+                                   for row in (*lesson.predictions, *lesson.puzzles, *lesson.labs)]
+    found = {f"{lesson}.{row.name}": row for lesson, row in rows if isinstance(row, kind)}
     if not isinstance(task, str):
         raise NotYet(f"the name comes first, a text such as {next(iter(found))!r}, not {shown(task)}")
     if task not in found:

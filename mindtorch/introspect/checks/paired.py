@@ -35,8 +35,7 @@ class Tied(Watcher):
         for table in tables:
             values = values_of(table)
             for layer in layers if values is not None and np.ptp(values) > 0 else ():
-                other = values_of(layer)
-                if layer is table or other is None or values.shape != other.shape or not (values == other).all():
+                if layer is table or not np.array_equal(values, values_of(layer)):  # type: ignore[arg-type]
                     continue
                 if library_of(table).address(table) == library_of(layer).address(layer):
                     continue
@@ -60,7 +59,8 @@ class Taught(Watcher):
     def function(self, name: str, given: Mapping[str, Any], place: Call) -> None:
         key = place.file, place.line, name
         self.calls[key] = self.calls.get(key, 0) + 1
-        scores, target = given.get("input"), given.get("target")
+        scores: Any = given.get("input")
+        target: Any = given.get("target")
         if self.calls[key] > CALLS or not is_tensor(scores) or not scores.requires_grad:
             return
         ours = _leaves(scores)
