@@ -61,8 +61,8 @@ def compiled(function: Any, signature: str, fastmath: Any) -> bytes:
             kinds.append((str(kind), None))
     exec(f"def entry({', '.join(f'a{i}' for i in range(len(given)))}): return body({', '.join(given)})", space)
     entries = tuple(types.int64 if isinstance(kind, types.Array) else kind for kind in arguments)
-    made = njit(result(*entries), no_cpython_wrapper=True, no_cfunc_wrapper=True, **settings)(
-        space["entry"]).overloads[entries]
+    bare: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    made = njit(result(*entries), **settings, **bare)(space["entry"]).overloads[entries]
     outside = {name for name in re.findall(r'^declare [^@]*@"?([\w.$]+)', made.library.get_llvm_str(), re.MULTILINE)
                if not name.startswith("llvm.")}
     if outside - PROVIDED:
