@@ -47,4 +47,4 @@ def test_a_handler_writes_statistics_as_scalars_and_data_of_other_types_are_refu
     handler(monitor.Event("epoch", datetime.now(), {"loss": 0.25}))
     assert written == [("loss.mean", 0.5)]
     with pytest.raises(TypeError, match=r"data\['sizes'\] is a list, and must be a str, float, int or bool"):
-        monitor.Event("epoch", datetime.now(), {"sizes": [1]})
+        monitor.Event("epoch", datetime.now(), {"sizes": [1]})  # type: ignore[dict-item]

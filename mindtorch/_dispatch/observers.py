@@ -335,7 +335,7 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
         sequence, depth, events, inputs = numbered(), local.depth, local.events, tuple(map(describe, args))
         error, result, before = None, (), plan_of(op, effective, args)
         start = perf_counter_ns()
-        outer, moves = local.moves, []  # type: ignore[var-annotated]
+        outer, moves = local.moves, []
         if communicates and local.coming is not None:
             moves, local.coming = [local.coming], None
         # no call between these and the ``try``, so an interrupt cannot leave them changed
