@@ -219,7 +219,7 @@ def _in_inference_mode(op: Operator, keys: int) -> Callable[..., Any]:
 def on_inference_tensors(op: Operator, keys: int) -> Callable[..., Any]:
     """Return the function for inference tensors outside inference mode: they can be read, but not written."""
 
-    reads = op.packet == "detach_" or not (op.writes or op.is_out)
+    reads = op.packet == "detach_" or not (op.is_inplace or op.is_out)
 
     def call(*args: Any) -> Any:
         if not reads and any(tensor._keys & INFERENCE for tensor in written_of(op, args)):

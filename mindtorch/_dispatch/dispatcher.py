@@ -138,8 +138,8 @@ def tensors_of(values: Iterable[Any]) -> list[Any]:
 
 
 def written_of(op: Operator, args: tuple[Any, ...]) -> list[Any]:
-    """Return the tensors that a call writes."""
-    return tensors_of([args[i] for i in op.writes if i < len(args)] or args[-1:] * op.is_out)
+    """Return the tensors that a call writes: in place, or as ``out``."""
+    return tensors_of(args[:1] if op.is_inplace else args[-1:] if op.is_out else ())
 
 
 def keys_of(args: tuple[Any, ...]) -> int:

@@ -447,6 +447,10 @@ def tensordot(self: Any, other: Any, dims_self: Ints, dims_other: Ints) -> Any:
     other_outside = tuple(d for d in range(other.ndim) if d not in other_inside)
     shape = (*(left.shape[d] for d in outside), *(right.shape[d] for d in other_outside))
     left, right = left.permute(outside + inside), right.permute(other_inside + other_outside)
+    if not shape:
+        if left.ndim == right.ndim == 1:
+            return dot(left, right).view(())
+        return (left.squeeze() * right.squeeze()).sum(dtype=left.dtype).reshape(())
     rows, columns = prod(shape[:len(outside)]), prod(shape[len(outside):])
     if rows == columns == 1:
         return dot(left.reshape((size,)), right.reshape((size,))).view(shape)

@@ -225,6 +225,8 @@ def prepared_nll_loss(self: array, target: array, weight: array | None, reductio
         try:
             total = add(logs[lines, chosen])
         except IndexError:
+            total = None
+        if total is None:  # outside of the handler, whose error would be shown with that of the row
             return nll_loss_forward(logs, chosen, weight, reduction, ignore_index)
         return np.array(-total / count if reduction == MEAN else -total, dtype), np.array(count, dtype)
 
@@ -245,8 +247,8 @@ def prepared_nll_loss_backward(grad_output: array, self: array, target: array, w
         try:
             out[lines, chosen] = grad_output.item() / -count
         except IndexError:
-            return nll_loss_backward(grad_output, self, chosen, *rest)
-        return out
+            out = None
+        return nll_loss_backward(grad_output, self, chosen, *rest) if out is None else out
 
     return run
 
