@@ -171,6 +171,7 @@ CALLS: dict[str, Callable[[], tuple[Any, ...]]] = {
 
 # Formulas that nothing reaches: the row, and the inputs that they are for.
 UNREACHED = {
+    ("_pdist_backward", "grad, self, pdist"): "is not implemented, in PyTorch either",
     **{(row, name): "is of sparse tensors; see tests/sparse" for row, names in {
         "_coalesce": "self", "_sparse_addmm": "self mat1 mat2", "_sparse_broadcast_to": "self",
         "_sparse_coo_tensor_with_dims_and_tensors": "values", "_sparse_log_softmax": "self", "_sparse_softmax": "self",

@@ -243,7 +243,7 @@ MISTAKES = [
     Mistake("m, x = nn.Linear(2, 2), torch.from_numpy(np.ones((3, 2)))", "m(x)", "RuntimeError",
             "NumPy's floats are float64", "x.to(m.weight.dtype)", "m(x.to(m.weight.dtype))"),
     Mistake("m, x = nn.Linear(2, 2), np.ones(2, dtype=np.float32)", "m(x)", "TypeError", "given a ndarray",
-            "torch.from_numpy(array)", "m(torch.from_numpy(x))"),
+            "torch.from_numpy(x)", "m(torch.from_numpy(x))"),
     Mistake(f"{M}; state = m.state_dict()", "state.eval()", "AttributeError", "a state dict, and no model",
             "model.load_state_dict(state)", "m.load_state_dict(state); m.eval()"),
     Mistake(f"{M}; s = {{'module.' + k: v for k, v in m.state_dict().items()}}", "m.load_state_dict(s)", "RuntimeError",

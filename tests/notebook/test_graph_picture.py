@@ -82,7 +82,7 @@ def test_a_factor_of_one_is_not_written():
     a = torch.ones(2, 2, requires_grad=True)
     for out, formulas in (
             (a + a, ["grad", "grad"]), (a - a, ["grad", "-grad"]), (torch.add(a, a, alpha=3), ["grad", "grad * alpha"]),
-            (torch.sub(a, a, alpha=2), ["grad", "grad * -alpha"]), (a @ a, ["grad @ mat2.T", "self.T @ grad"]),
+            (torch.sub(a, a, alpha=2), ["grad", "-grad * alpha"]), (a @ a, ["grad @ mat2.T", "self.T @ grad"]),
             (torch.addmm(a, a, a), ["reduce_grad(grad, self_shape)", "grad @ mat2.T", "mat1.T @ grad"]),
             (torch.addmm(a, a, a, beta=2, alpha=0.5), ["reduce_grad(grad, self_shape) * beta", "grad @ mat2.T * alpha",
                                                        "mat1.T @ grad * alpha"]),

@@ -30,11 +30,13 @@ def grief() -> None:
 
 
 def within(owner: object, name: str, at: int = 1) -> None:
-    """Let rank 1 come to grief in a call of a function."""
+    """Let rank 1 come to grief in a call of a function. Other ranks have no wrapper, whose line errors would name."""
+    if not culprit:
+        return
     function, calls = getattr(owner, name), itertools.count(1)
 
     def called(*args, **kwargs):
-        if culprit and next(calls) == at:
+        if next(calls) == at:
             grief()
         return function(*args, **kwargs)
 
