@@ -244,11 +244,12 @@ def prepared_nll_loss_backward(grad_output: array, self: array, target: array, w
         if rest[-1].item() != count or lowest(chosen) < 0:
             return nll_loss_backward(grad_output, self, chosen, *rest)
         out: array = np.zeros(shape, dtype)
+        are_classes = True
         try:
             out[lines, chosen] = grad_output.item() / -count
         except IndexError:
-            out = None
-        return nll_loss_backward(grad_output, self, chosen, *rest) if out is None else out
+            are_classes = False
+        return out if are_classes else nll_loss_backward(grad_output, self, chosen, *rest)
 
     return run
 
