@@ -24,8 +24,9 @@ import numpy as np
 from .. import forks
 
 HERE = Path(__file__).parent
+HOME = Path(os.path.expanduser("~"))  # "~" for a user who has none
 #: Where files are looked for, and written to the first place that lets them.
-PLACES = (HERE / "bodies" / "__pycache__", Path("~/.cache/mindtorch/loops").expanduser())
+PLACES = (HERE / "bodies" / "__pycache__", *[HOME / ".cache" / "mindtorch" / "loops"] * HOME.is_absolute())
 #: The offsets of an array's data and sizes in NumPy's ``PyArrayObject``, in its stable binary interface.
 DATA, SIZES = object.__basicsize__, object.__basicsize__ + 16
 #: Memory of arrays that a loop makes, with numba's header of six words; the other functions of numba's runtime are in
