@@ -47,7 +47,7 @@ def answered_page(question: str, program: str, given: str, is_right: bool, said:
 
 def _asked(question: str, program: str) -> Sequence[Markup]:
     source = [tag("pre", program.strip(), class_="mt-source")] if program.strip() else []
-    return [*source, tag("div", tag("b", code(question)))]
+    return [*source, tag("p", tag("b", code(question)))]
 
 
 def rows_page(head: Sequence[Any], rows: Sequence[Sequence[Any]]) -> Markup:
