@@ -103,6 +103,11 @@ def join(store: Store, rank: int, size: int, timeout: timedelta) -> None:
     os.environ.update({"PMI_FD": str(connection.detach()), "PMI_RANK": str(rank), "PMI_SIZE": str(size)})
     if hub == host and launcher.line is None:
         launcher.line = launcher.Line(line, rank, own=True)
+    # ``MPI_Init`` keeps Python's lock until all have come: before it, a process that answers others has to be done.
+    if store.is_served_here:
+        store._until(lambda: store.add("asked", 0) >= size - 1 or None, timeout, ["asked"])
+    else:
+        store.add("asked", 1)
 
 
 def joined() -> None:

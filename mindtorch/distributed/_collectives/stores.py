@@ -88,6 +88,11 @@ class Store:
         return found
 
     @property
+    def is_served_here(self) -> bool:
+        """Whether a thread of this process answers the others."""
+        return False
+
+    @property
     def timeout(self) -> timedelta:
         """How long ``get`` and ``wait`` wait."""
         return self._timeout
@@ -189,6 +194,10 @@ class PrefixStore(Store):
         self._prefix, self.underlying_store = prefix, store
         self._timeout = store.timeout
 
+    @property
+    def is_served_here(self) -> bool:
+        return self.underlying_store.is_served_here
+
     def _ask(self, command: str, *args: str) -> Any:
         return self.underlying_store._ask(command, *(f"{self._prefix}/{args[0]}", *args[1:]) if args else ())
 
@@ -216,7 +225,7 @@ class _Server(threading.Thread):
                 command, *args = json.loads(request)
                 with self.lock:
                     answer = getattr(self.table, command)(*args) if command in COMMANDS else None
-                line.sendall(json.dumps(answer).encode() + b"\n")
+                    line.sendall(json.dumps(answer).encode() + b"\n")  # before anyone can see what was changed
 
 
 COMMANDS = frozenset(("set", "get", "add", "append", "compare_set", "delete", "count"))
@@ -260,6 +269,10 @@ class TCPStore(Store):
         if world_size is not None and wait_for_workers and is_master:  # the others do not wait
             self._until(lambda: int(self._ask("get", "mindtorch/came")) >= world_size or None, timeout,
                         ["mindtorch/came"])
+
+    @property
+    def is_served_here(self) -> bool:
+        return self._server is not None
 
     def _connect(self) -> socket.socket:
         end = time.monotonic() + self._timeout.total_seconds()
