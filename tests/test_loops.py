@@ -470,6 +470,14 @@ def test_a_loop_that_is_kept_on_the_disk_is_loaded_without_numba() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_a_loop_of_a_compiled_program_is_loaded_from_the_disk_without_numba() -> None:
+    code = ("import sys, mindtorch as t; f = t.compile(lambda x, y: t.nn.functional.gelu(x + 1) * y - 2)\n"
+            "x = t.linspace(-3, 3, 5000).view(50, 100).t(); y = t.ones(1)\n"
+            "assert (f(x, y) - (t.nn.functional.gelu(x + 1) - 2)).abs().max() < 1e-6; found = 'numba' in sys.modules\n")
+    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", f"{code}assert not found"], check=True)
+
+
 def test_a_loop_refuses_arrays_that_its_code_is_not_for_and_takes_numbers_of_numpy() -> None:
     cube, threshold = (getattr(loops, name).compiled(REPAID + 1) for name in ("cube", "threshold_backward"))
     x, out = np.arange(1, 8, dtype=np.float32), np.empty(7, np.float32)

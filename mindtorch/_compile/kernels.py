@@ -1,5 +1,5 @@
-"""Fused kernels as Python: statements that write into arrays, or a loop over the elements if numba is installed and
-computes them faster. Large arrays are processed in blocks that stay in the cache.
+"""Fused kernels as Python: statements that write into arrays, or a compiled loop over the elements where it is faster.
+Large arrays are processed in blocks that stay in the cache.
 """
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ import numpy as np
 from .._backends.common.blocks import BLOCK, LARGE
 from .._backends.cpu.ops.comparison import MANY
 from .._backends.cpu.pointwise import number_array
-from .._base import loops
-from .._base.forks import load_module
-from .._base.loops import numba
+from .._base.generated import define
+from .._base.loops import loop
 from .._dispatch.dispatcher import registry
 from .fusion import FLOATS, PRODUCTS, Group, pointwise_row
 from .graph import Step, Value
-from .loops import loop_of
+from .loops import loop_of, type_of
 
 #: Statements that write into ``{out}``, for operators whose row would make an array of its own.
 WRITTEN: dict[str, Callable[..., list[str]]] = {
@@ -88,7 +87,7 @@ class KernelWriter:
         said = " -> ".join(step.op.packet.strip("_") for step in group.steps)
         before = self._loop(name, places, flat) if self._repays_loop() else None
         if before is not None:
-            said += f", compiled by numba {numba().__version__}"
+            said += ", by a compiled loop"
         else:
             before = []
             self._steps()
@@ -116,16 +115,16 @@ class KernelWriter:
         return "\n".join(lines), []
 
     def _repays_loop(self) -> bool:
-        """Return whether a loop repays its compilation: numba is installed, the arrays are not small, and NumPy would
-        pass over them several times.
+        """Return whether a loop repays its compilation: the arrays are not small, and NumPy would pass over them
+        several times.
         """
         steps = [step for step in self.group.steps if step.op.name not in PRODUCTS]
         passes = len(steps) + sum(not self._is_ufunc(step) and step.op.name not in WRITTEN for step in steps)
-        return numba() is not None and prod(self.group.shape) >= MANY and (passes > 1 or self.blocked)
+        return prod(self.group.shape) >= MANY and (passes > 1 or self.blocked)
 
     def _loop(self, name: str, places: dict[Value, str], flat: bool) -> list[str] | None:
         """Return the text of a loop that the kernel calls, after the matrix product if it begins with one; None if a
-        step has no rule for loops.
+        step has no rule for loops, or the loop is neither on the disk nor can be compiled.
         """
         group, first = self.group, self.group.steps[0]
         known: dict[Value, str] = {}
@@ -133,22 +132,26 @@ class KernelWriter:
             made = first.outputs[0]
             places_for_it = [self.names[value] for value in self.results if value.dtype is made.dtype]
             known[made] = self.names.get(made) or (places_for_it or ["work_0"])[0]
-        loop = loop_of(group, self.results, places, self.program.argument, flat, known)
-        if loop is None:
+        found = loop_of(group, self.results, places, self.program.argument, flat, known)
+        if found is None:
+            return None
+        read = {value for step in group.steps if step.outputs[0] not in known for value in step.inputs}
+        taken = [value for value in group.inputs if value in read] + [v for v in self.results if v not in known]
+        arrays = {target: type_of(value, flat) for value, target in known.items()
+                  if target not in [self.names[value] for value in taken]}
+        own = [*arrays]
+        arrays |= {places[value]: type_of(value, flat) for value in taken}
+        loop_name = self.program.unique(f"{name}_loop")
+        lines = found.lines(loop_name, arrays)
+        if define(loop_name, "\n".join(lines), f"{__file__}: {loop_name}", {"loop": loop, "numpy": np}) is None:
             return None
         for target in known.values():
             self._statement(first, target)
             if target == "work_0":
                 self.scratch.append(first.outputs[0].dtype)
-        read = {value for step in group.steps if step.outputs[0] not in known for value in step.inputs}
-        taken = [value for value in group.inputs if value in read] + [v for v in self.results if v not in known]
-        own = [target for target in known.values() if target not in [self.names[value] for value in taken]]
-        loop_name = self.program.unique(f"{name}_loop")
-        self.program.names.update({"numba": numba(), loop_name: None})
-        if loop.calls_activations:
-            self.program.names["activation"] = load_module(f"{loops.__name__}.bodies.activation")
+        self.program.names.update({"loop": loop, loop_name: None})
         self.body.append(f"{loop_name}({', '.join([*own, *map(self._element, taken)])})")
-        return [*loop.lines(loop_name, [*own, *(places[value] for value in taken)]), "", ""]
+        return [*lines, "", ""]
 
     def _steps(self) -> None:
         group = self.group
@@ -219,7 +222,7 @@ class KernelWriter:
 
     def _element(self, value: Value) -> str:
         """Return an argument of a loop: an array, or the number in an array without dimensions."""
-        return self.names[value] if value.shape else f"{self.names[value]}[()]"
+        return self.names[value] if value.shape else f"{self.names[value]}.item()"
 
     def _operand(self, arg: Any, step: Step) -> str:
         if arg.__class__ is Value:

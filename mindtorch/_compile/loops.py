@@ -1,9 +1,9 @@
-"""Fused kernels of plain arithmetic as loops, compiled by numba if it is installed.
+"""Fused kernels of plain arithmetic as loops, compiled and kept on the disk as those of eager kernels.
 
 On two threads and 4M elements of float32, a chain of six sums, products and relu took 2.2 ms in NumPy's blocks, 8 ms
-with numexpr and 1.3 ms with numba, which compiles its first kernel in 0.8 s and each further one in 0.1 s. A chain with
-exp and tanh took 3, 30 and (on one thread) 47 ms: NumPy vectorises these functions, numba and numexpr do not. So
-kernels with such functions stay with NumPy. A loop rounds as NumPy does, operator by operator. Activations for which
+with numexpr and 1.3 ms as a loop, which takes a second to compile and a hundredth of it to load. A chain with exp and
+tanh took 3, 30 and (on one thread) 47 ms: NumPy vectorises these functions, loops and numexpr do not. So kernels with
+such functions stay with NumPy. A loop rounds as NumPy does, operator by operator. Activations for which
 NumPy needs many passes are computed as in the loops of eager kernels.
 """
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._dtype import float32
+from .._dtype import bool_, float32
 from .fusion import Group, pointwise_row
 from .graph import Step, Value
 
@@ -47,17 +47,22 @@ class Loop:
     body: list[str]
     span: int
 
-    @property
-    def calls_activations(self) -> bool:
-        """Whether the statements call functions of ``_base.loops.bodies.activation``."""
-        return any("activation." in line for line in self.body)
-
-    def lines(self, name: str, arrays: list[str]) -> list[str]:
-        """Return the lines of a function of these arrays, or of numbers for arrays without dimensions."""
-        loops = [f"{'    ' * (d + 1)}for {i} in range({arrays[-1]}.shape[{d}]):"
+    def lines(self, name: str, arrays: dict[str, str]) -> list[str]:
+        """Return the lines of a function of these arrays, or of numbers for arrays without dimensions, given with their
+        types.
+        """
+        last = [*arrays][-1]
+        loops = [f"{'    ' * (d + 1)}for {i} in range({last}.shape[{d}]):"
                  for d, i in enumerate(INDICES[:self.span])]
-        return ['@numba.njit(nogil=True, error_model="numpy")', f"def {name}({', '.join(arrays)}):", *loops,
+        types = ", ".join(f'"{kind}"' for kind in arrays.values())
+        return [f"@loop({types})", f"def {name}({', '.join(arrays)}):", *loops,
                 *[f"{'    ' * (self.span + 1)}{line}" for line in self.body]]
+
+
+def type_of(value: Value, flat: bool) -> str:
+    """Return the type of an argument of a loop, as the compiler names it."""
+    dtype, ndim = "bool_" if value.dtype is bool_ else value.dtype.name, 1 if flat else len(value.shape)
+    return f"{dtype}[{':,' * (ndim - 1)}:{':1' * value.is_contiguous}]" if value.shape else dtype
 
 
 #: The names of indices, from the first dimension on.
@@ -73,7 +78,7 @@ def loop_of(group: Group, results: list[Value], arrays: dict[Value, str], litera
     if span > len(INDICES):
         return None
     steps = [step for step in group.steps if step.outputs[0] not in known]
-    taken, body = {*arrays.values(), *INDICES, "numpy", "numba", "activation"}, []
+    taken, body = {*arrays.values(), *INDICES, "numpy", "activation"}, []
     names: dict[Value, str] = {}
 
     def element(value: Value, array: str) -> str:

@@ -94,8 +94,8 @@ def pointwise_chain(t: Any) -> Callable[[], Any]:
 
 
 def pointwise_chain_of_numpy(t: Any) -> Callable[[], Any]:
-    """Run the chain with kernels of NumPy, also where numba is installed."""
-    with patch("mindtorch._compile.kernels.numba", lambda: None):
+    """Run the chain with kernels of NumPy, also where a loop is faster."""
+    with patch("mindtorch._compile.kernels.define", lambda *text: None):
         run = pointwise_chain(t)
         run()
     return run

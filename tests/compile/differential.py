@@ -203,7 +203,7 @@ def differences(case: Case, backend: str = "inductor") -> list[str]:
     function = case.function()
     expected = facts(case, function)
     compiled = torch.compile(function, backend=backend)
-    before, kernels.numba = kernels.numba, kernels.numba if case.numba else lambda: None
+    before, kernels.define = kernels.define, kernels.define if case.numba else lambda *text: None
     try:
         for number in range(3):
             found = facts(case, compiled)
@@ -211,7 +211,7 @@ def differences(case: Case, backend: str = "inductor") -> list[str]:
             if wrong:
                 return [f"call {number}: {key}: {found.get(key)} for {expected.get(key)}" for key in wrong]
     finally:
-        kernels.numba = before
+        kernels.define = before
     return []
 
 

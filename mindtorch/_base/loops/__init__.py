@@ -18,6 +18,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from functools import cache
+from hashlib import blake2b
 from math import inf
 from typing import Any
 
@@ -95,20 +96,50 @@ class Loop:
     def _compile(self) -> Callable[..., Any] | None:
         if self._function is not None or self._left == inf:
             return self._function
-        try:
-            code = machine_code.kept(self.name)
-            if code is None:
-                if numba() is None:
-                    return None
-                code = forks.load_module(f"{__name__}.bodies").LOOPS[self.name]()
-                machine_code.keep(self.name, code)
-            return machine_code.load(code)
-        except ImportError:
-            return None
-        except Exception as error:
-            warnings.warn(f"numba could not compile the loop {self.name}, which NumPy computes now: {error}",
-                          RuntimeWarning, stacklevel=2)
-            return None
+        return obtain(self.name, lambda bodies: bodies.LOOPS[self.name]())
+
+
+def obtain(name: str, compiled: Callable[[Any], bytes]) -> Callable[..., Any] | None:
+    """Load a loop from the disk, or compile it, given ``bodies``, and keep it there. None without numba."""
+    try:
+        code = machine_code.kept(name)
+        if code is None:
+            if numba() is None:
+                return None
+            code = compiled(forks.load_module(f"{__name__}.bodies"))
+            machine_code.keep(name, code)
+        return machine_code.load(code)
+    except ImportError:
+        return None
+    except Exception as error:
+        warnings.warn(f"numba could not compile the loop {name}, which NumPy computes now: {error}",
+                      RuntimeWarning, stacklevel=2)
+        return None
+
+
+_written: dict[str, Callable[..., Any] | None] = {}
+
+
+def loop(*kinds: str) -> Callable[[Any], Callable[..., Any] | None]:
+    """Compile the decorated function of arrays and numbers of these types, which a program of ``torch.compile`` has
+    written; it may call functions of ``bodies.activation``. None without numba.
+    """
+    def decorate(function: Any) -> Callable[..., Any] | None:
+        code = function.__code__
+        text = repr((kinds, code.co_code, code.co_consts, code.co_names, code.co_varnames))
+        name = f"written_{blake2b(text.encode(), digest_size=12).hexdigest()}"
+
+        def compiled(bodies: Any) -> bytes:
+            function.__globals__["activation"] = bodies.activation
+            made: bytes = bodies.writing.compiled(function, f"void({', '.join(kinds)})", False)
+            return made
+
+        with _compiling, signals_wait():
+            if name not in _written:
+                _written[name] = obtain(name, compiled)
+            return _written[name]
+
+    return decorate
 
 
 class ByDType:

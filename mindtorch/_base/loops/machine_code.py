@@ -27,8 +27,9 @@ HERE = Path(__file__).parent
 HOME = Path(os.path.expanduser("~"))  # "~" for a user who has none
 #: Where files are looked for, and written to the first place that lets them.
 PLACES = (HERE / "bodies" / "__pycache__", *[HOME / ".cache" / "mindtorch" / "loops"] * HOME.is_absolute())
-#: The offsets of an array's data and sizes in NumPy's ``PyArrayObject``, in its stable binary interface.
-DATA, SIZES = object.__basicsize__, object.__basicsize__ + 16
+MOST = 1 << 10  #: loops of programs that a place keeps
+#: The offsets of an array's data, sizes and strides in NumPy's ``PyArrayObject``, in its stable binary interface.
+DATA, SIZES, STRIDES = (object.__basicsize__ + 8 * word for word in (0, 2, 3))
 #: Memory of arrays that a loop makes, with numba's header of six words; the other functions of numba's runtime are in
 #: the object file.
 RUNTIME = """
@@ -109,6 +110,8 @@ def keep(name: str, code: bytes) -> None:
             except OSError:
                 os.unlink(path)
                 raise
+            for old in sorted(place.glob("written_*.loop"), key=os.path.getmtime)[:-MOST]:
+                old.unlink(missing_ok=True)
             return
 
 
@@ -124,28 +127,31 @@ def load(code: bytes) -> Callable[..., Any]:
     engine = llvm().create_mcjit_compiler(llvm().parse_assembly(RUNTIME), machine)
     engine.add_object_file(llvm().ObjectFileRef.from_data(compiled))
     engine.finalize_object()
-    kinds: list[tuple[str, int | None]] = about["arguments"]
+    kinds: list[tuple[str, int | None, bool]] = about["arguments"]
     function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *[
-        SCALARS[kind] if ndim is None else ctypes.py_object for kind, ndim in kinds])(
+        SCALARS[kind] if ndim is None else ctypes.py_object for kind, ndim, _ in kinds])(
             engine.get_function_address(about["name"]))
-    return calling(function, [(i, np.dtype(kind), ndim) for i, (kind, ndim) in enumerate(kinds) if ndim is not None],
-                   about["result"], engine)
+    return calling(function, [(i, np.dtype(kind), ndim, contiguous) for i, (kind, ndim, contiguous) in enumerate(kinds)
+                              if ndim is not None], about["result"], engine)
 
 
-def calling(function: Any, arrays: list[tuple[int, np.dtype, int]], result: bool, engine: Any) -> Callable[..., Any]:
+def calling(function: Any, arrays: list[tuple[int, np.dtype, int, bool]], result: bool,
+            engine: Any) -> Callable[..., Any]:
     """Return the call of compiled code, which reads arrays' fields: their dtypes are checked first. Keeps ``engine``,
     which owns the code. Releases Python's lock.
 
     Raises:
-        TypeError: for an array that is not contiguous, or of another dtype or number of dimensions.
+        TypeError: for an array that is not contiguous where it must be, or of another dtype or number of dimensions.
     """
     taken = {i for i, *_ in arrays}
 
     def call(*args: Any, _engine: Any = engine) -> Any:
-        for i, dtype, ndim in arrays:
+        for i, dtype, ndim, contiguous in arrays:
             array = args[i]
-            if array.dtype != dtype or array.ndim != ndim or not (flags := array.flags).c_contiguous:
-                raise TypeError(f"a loop takes a contiguous array of {dtype} with {ndim} dimensions as argument {i}")
+            flags = array.flags
+            if array.dtype != dtype or array.ndim != ndim or (contiguous and not flags.c_contiguous):
+                raise TypeError(f"a loop takes a{' contiguous' * contiguous} array of {dtype} with {ndim} dimensions "
+                                f"as argument {i}")
             if not flags.aligned:
                 args = (*args[:i], array.copy(), *args[i + 1:])
         room = (ctypes.c_int64 * 2)()  # for the result, and for numba's description of an error

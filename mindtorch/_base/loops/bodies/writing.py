@@ -13,7 +13,7 @@ from numba import carray, njit, types
 from numba.core import sigutils
 from numba.extending import intrinsic
 
-from ..machine_code import DATA, PROVIDED, SIZES
+from ..machine_code import DATA, PROVIDED, SIZES, STRIDES
 
 f32, f64, i32, i64, u16, u32, u64 = np.float32, np.float64, np.int32, np.int64, np.uint16, np.uint32, np.uint64
 #: What compiles a loop, by its name.
@@ -47,18 +47,21 @@ def compiled(function: Any, signature: str, fastmath: Any) -> bytes:
     """
     arguments, result = sigutils.normalize_signature(signature)
     settings = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
-    space: dict[str, Any] = {"body": njit(**settings)(function), "carray": carray, "field": field}
+    space: dict[str, Any] = {"body": njit(**settings)(function), "carray": carray, "field": field,
+                             "as_strided": np.lib.stride_tricks.as_strided}
     given: list[str] = []
-    kinds: list[tuple[str, int | None]] = []
+    kinds: list[tuple[str, int | None, bool]] = []
     for i, kind in enumerate(arguments):
         if isinstance(kind, types.Array):  # NumPy's object, of which the fields are read
             space[f"pointer{i}"] = pointer_to(kind.dtype)
-            sizes = "".join(f"field(field(a{i}, {SIZES}), {8 * d}), " for d in range(kind.ndim))
-            given.append(f"carray(pointer{i}(field(a{i}, {DATA})), ({sizes}))")
-            kinds.append((str(kind.dtype), kind.ndim))
+            sizes, strides = ("".join(f"field(field(a{i}, {words}), {8 * d}), " for d in range(kind.ndim))
+                              for words in (SIZES, STRIDES))
+            array, contiguous = f"carray(pointer{i}(field(a{i}, {DATA})), ({sizes}))", kind.layout == "C"
+            given.append(array if contiguous else f"as_strided({array}, ({sizes}), ({strides}))")
+            kinds.append((str(kind.dtype), kind.ndim, contiguous))
         else:
             given.append(f"a{i}")
-            kinds.append((str(kind), None))
+            kinds.append((str(kind), None, True))
     exec(f"def entry({', '.join(f'a{i}' for i in range(len(given)))}): return body({', '.join(given)})", space)
     entries = tuple(types.int64 if isinstance(kind, types.Array) else kind for kind in arguments)
     bare: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
