@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .overview import Overview, brightness, picture_layout, pictures, tensor_overview
     from .pipeline import Flush, PipelineFacts, Recorded, watch_pipeline
     from .profiler import Profile, Share, profile
+    from .pytorch import Overhead
     from .races import Access, Race
     from .ranks import RankOutput, RankShare, lane_of, rank_and_lane, rank_shares, timeline_of_ranks
     from .schedule import ScheduleFacts, schedule_facts

@@ -12,7 +12,7 @@ import weakref
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import Any
 
@@ -22,7 +22,7 @@ from .._dispatch.local import local
 from .._dispatch.observers import DispatchEvent, subscribed
 from .libraries import library_of
 from .names import modules_by_identity
-from .pytorch import Measured, Ran, measured, pytorch
+from .pytorch import Measured, Overhead, Ran, measured, pytorch
 from .repeats import pattern, span
 
 UNKNOWN = "outside of modules and steps of optimizers: PyTorch's profiler tells no lines"
@@ -49,7 +49,7 @@ class Share:
 class Profile:
     """A block's time in nanoseconds. ``wall`` is all of it, and the sum of the operators' own times, of ``outside``
     (what the program does between operators) and of ``observing`` (what the measuring itself took, as far as it is
-    known).
+    known; ``overhead`` has what of that is PyTorch's profiler's).
 
     ``phases`` are ``forward``, ``backward`` and ``optimizer``, if they ran operators. PyTorch's kernels are not known.
     It is the host's time: an operator of a device that works asynchronously takes what it takes to enqueue it. Only the
@@ -64,6 +64,7 @@ class Profile:
     lines: tuple[Share, ...] = ()
     modules: tuple[Share, ...] = ()
     phases: tuple[Share, ...] = ()
+    overhead: Overhead = field(default_factory=Overhead)
 
     @property
     def inside(self) -> int:
@@ -228,4 +229,5 @@ def profile(namespace: Mapping[str, Any] | None = None) -> Iterator[Profile]:
     finally:
         if measuring is not None and measuring.ran:
             recorder.take(measuring)
+            found.overhead = measuring.overhead
         recorder.fill(found, wall, namespace or {})

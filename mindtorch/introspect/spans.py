@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from time import perf_counter_ns
 from typing import Any
@@ -15,7 +15,7 @@ from .._base.call_site import place_of
 from .._base.interrupts import contextmanager
 from .._dispatch.observers import ActivityEvent, DispatchEvent, TensorMeta, subscribed
 from .npu import settle
-from .pytorch import Measured, measured, pytorch
+from .pytorch import Measured, Overhead, measured, pytorch
 from .races import Race, RaceWatch, is_watched
 
 KINDS = ("enqueue", "run", "copy", "wait", "sync", "free", "exchange")  #: of spans
@@ -79,7 +79,7 @@ class Timeline:
     effects, and ``races``, which are arrows that are missing. It is ``sanitized`` if the simulator's sanitizer looked
     for races; None where there is no simulator. ``clocks`` says of a timeline of several processes how their clocks
     were aligned; ``paths`` are those of the operators that streams ran, in their order; ``measuring`` is how long
-    PyTorch's profiler held the program up, which is left out of its times.
+    PyTorch's profiler held the program up, which is left out of its times, and ``overhead`` how that is known.
     """
 
     spans: tuple[Span, ...] = ()
@@ -90,6 +90,7 @@ class Timeline:
     clocks: str = ""
     paths: tuple[OperatorPath, ...] = ()
     measuring: int = 0
+    overhead: Overhead = field(default_factory=Overhead)
 
     @property
     def start(self) -> int:
@@ -173,7 +174,7 @@ def _add_pytorchs(found: Timeline, measured: Measured) -> None:
     found.spans = tuple(sorted((*found.spans, *phases, *modules, *operators), key=lambda span: (span.start, -span.end)))
     lanes = [PHASES, *([MODULES] if modules else []), host]
     found.lanes = (*lanes, *(lane for lane in found.lanes if lane not in lanes))
-    found.measuring = measured.measuring
+    found.measuring, found.overhead = measured.measuring, measured.overhead
 
 
 def _arrange(found: Timeline, calls: list[DispatchEvent], activities: list[ActivityEvent], finished: int,

@@ -7,7 +7,6 @@ from pathlib import PurePath
 from typing import Any
 
 from .._base.call_site import cell_of, place_of
-from .._base.durations import time_text
 from .html import Markup, join, tag
 
 DEVICES = ("cpu", "meta", "npu")
@@ -150,11 +149,6 @@ def number_text(value: object, digits: int = 4) -> str:
 def count_text(count: int, noun: str) -> str:
     """Format a count: ``1 tensor``, ``2 tensors``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def measuring_text(time: int) -> str:
-    """Describe the nanoseconds of measuring that are left out of a picture's times; '' if there are none."""
-    return f"measuring took {time_text(time)} more, which is left out" if time else ""
 
 
 def layout_text(stride: Sequence[int], offset: int) -> str:

@@ -5,12 +5,13 @@ from collections.abc import Callable, Sequence
 
 from .._base.call_site import place_of
 from .._base.durations import time_text
-from ..introspect import Profile, Share
+from ..introspect import Overhead, Profile, Share
 from .html import Markup, in_text, join, page, row, table, tag
-from .palette import breakable, count_text, measuring_text, mono, place_text, soft
+from .palette import breakable, count_text, mono, place_text, soft
 
 MAX_ROWS = 16  #: shares at most that have a row of their own
 WIDTH = 130  #: pixels of the longest bar
+NOTABLE = 0.1  #: of a program's time: what makes it wrong by more is said
 BAR = 24  #: characters of the longest bar in text
 #: What phases are called, and their colours.
 PHASES = {"forward": ("the forward pass", "mt-s0"), "backward": ("the backward pass", "mt-s1"),
@@ -21,7 +22,7 @@ def profile_page(facts: Profile) -> Markup:
     """Draw what ``%%profile`` shows."""
     calls = sum(share.calls for share in facts.operators)
     counted = f" in all, {count_text(calls, 'call')} of {count_text(len(facts.operators), 'operator')}"
-    measuring = measuring_text(facts.observing)
+    measuring = measuring_text(facts.observing, facts.program, facts.overhead)
     head = tag("div", tag("b", time_text(facts.program)), counted, soft(f" · {measuring}") if measuring else None)
     folded = (("line", facts.lines, _line), ("module", facts.modules, _name), ("kernel", facts.kernels, _kernel))
     inner = [_folded(what, shares, name, facts.program) for what, shares, name in folded if shares]
@@ -43,6 +44,25 @@ def _whole(facts: Profile) -> Markup:
     text = ", ".join(f"{what} {time_text(time)} ({_percent(time, facts.program)})" for what, _, time in parts)
     return join([tag("div", *bar, class_="mt-whole", role="img", aria_label=text),
                  tag("div", *said, plain=f"{text}\n", class_="mt-legend")])
+
+
+def measuring_text(time: int, program: int, overhead: Overhead) -> str:
+    """Describe the nanoseconds of measuring that are left out of a program's, and what else may have made those wrong;
+    '' if there are none.
+    """
+    if not time:
+        return ""
+    longer = f" ({time / program:.0%})" if program else ""
+    said = [f"measuring took {time_text(time)} more{longer}, which is left out"]
+    if overhead.events:
+        said[0] += f": {count_text(overhead.events, 'event')} of PyTorch's profiler, {time_text(overhead.each)} each"
+    if overhead.doubt > NOTABLE * program:
+        said.append(f"times may be {overhead.doubt / program:.0%} off: an event took {time_text(overhead.low)} to "
+                    f"{time_text(overhead.high)} when that was measured, since the processor was busy")
+    if overhead.absent > NOTABLE * program:
+        said.append(f"for {time_text(overhead.absent)} of these times the program waited, or other programs had the "
+                    "processor")
+    return " · ".join(said)
 
 
 def _table(shares: Sequence[Share], what: str, name: Callable[[Share], Markup], program: int) -> Markup:

@@ -9,9 +9,8 @@ from .._base.durations import digits_of, period_text, time_text
 from ..introspect import Access, Arrow, OperatorPath, Race, RankShare, Span, Timeline, rank_and_lane, rank_shares
 from ..introspect.spans import PHASES
 from .html import Markup, join, page, row, table, tag
-from .palette import (
-    INK, WARN, count_text, device_class, measuring_text, mono, short, size_text, soft, storage_chip, storage_letter,
-)
+from .palette import INK, WARN, count_text, device_class, mono, short, size_text, soft, storage_chip, storage_letter
+from .profile import measuring_text
 
 MARKS = {"enqueue": "↧", "run": "▶", "copy": "⇄", "wait": "…", "sync": "‖", "free": "✕", "exchange": "⇅"}
 MEANINGS = {"enqueue": "enqueue: the host puts an operator into a stream", "run": "run", "copy": "copy",
@@ -54,7 +53,7 @@ def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, 
     left = f" · of those that last, the {SPANS} longest are drawn" if len(lasting) > SPANS else ""
     times = period_text(start - timeline.start, end - timeline.start)
     said = " · ".join(filter(None, (f"{times}, {count_text(len(seen), 'span')}{left}", timeline.clocks,
-                                    measuring_text(timeline.measuring))))
+                                    _measuring(timeline))))
     further = len(timeline.races) - RACES
     body = (tag("div", said, class_="mt-summary"),
             _lanes(timeline, seen, start, end, at), *([] if window else _zooms(timeline)),
@@ -63,6 +62,10 @@ def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, 
             _shares(rank_shares(timeline)), _paths(timeline.paths),
             None if at is None else _going_on(timeline, at))
     return page(tag("div", *body, class_="mt-box"), kind="timeline", sheet="timeline")
+
+
+def _measuring(timeline: Timeline) -> str:
+    return measuring_text(timeline.measuring, timeline.end - timeline.start, timeline.overhead)
 
 
 def _lanes(timeline: Timeline, seen: Sequence[Span], start: int, end: int, at: int | None, most: int = SPANS) -> Markup:
@@ -95,6 +98,7 @@ def timeline_text(timeline: Timeline, at: int | None = None) -> str:
     """Draw for a terminal what goes on at a time, or the lanes and the spans in the order of their starts."""
     spans = timeline.spans if at is None else timeline.at(at)
     lines = [("" if at is None else f"at {time_text(at - timeline.start, MOMENT)}: ") + count_text(len(spans), "span")]
+    lines += filter(None, [_measuring(timeline)])
     if at is None and spans:
         width = max(map(len, timeline.lanes))
         lines += [f"{lane:>{width}} |{_bar(timeline, lane)}|" for lane in timeline.lanes]

@@ -9,6 +9,7 @@ import mindtorch as torch
 from mindtorch import introspect, nn, viz
 from mindtorch._dispatch.observers import DispatchEvent
 from mindtorch.introspect.profiler import _Recorder
+from mindtorch.viz.profile import measuring_text
 
 from .test_pictures import Checker
 
@@ -161,13 +162,22 @@ def test_the_picture_shows_the_parts_and_the_operators():
     shares = tuple(introspect.Share(f"op{i}", 2, 1000 * (30 - i), 1000 * (30 - i)) for i in range(20))
     found = introspect.Profile(1_000_000, 400_000, 190_000, shares, (), (introspect.Share("", 3, 5, 5, "a.py", 7),), ())
     page = Checker(viz.profile_page(found))
-    assert "810 µs in all, 40 calls of 20 operators · measuring took 190 µs more, which is left out" in page.text
+    assert "810 µs in all, 40 calls of 20 operators · measuring took 190 µs more (23%), which is left out" in page.text
     for part in ("outside operators (Python)", "49.4%", "50.6%", "3.7%", "op0", "op15", "4 more", "a.py:7"):
         assert part in page.text
     assert "op16" not in page.text
     text = viz.profile_text(found)
     assert "op15" in text and "and 4 more operators, 50 µs" in text
     assert "outside operators (Python) 400 µs (49.4%)" in text
+
+
+def test_a_profile_says_why_its_times_may_be_wrong():
+    said = measuring_text(2_000_000, 10_000_000, introspect.Overhead(4000, 500, 480, 520, 900_000))
+    assert said == "measuring took 2 ms more (20%), which is left out: 4,000 events of PyTorch's profiler, 500 ns each"
+    busy = measuring_text(2_000_000, 10_000_000, introspect.Overhead(4000, 500, 400, 1000, 4_000_000))
+    assert busy == said + (
+        " · times may be 20% off: an event took 400 ns to 1 µs when that was measured, since the processor was busy"
+        " · for 4 ms of these times the program waited, or other programs had the processor")
 
 
 def test_the_picture_of_nothing_says_that():

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from dataclasses import asdict, fields, replace
 from itertools import pairwise
@@ -284,6 +285,15 @@ def test_a_profile_of_many_small_operators_leaves_out_what_measuring_them_takes(
         for _ in range(200):
             x.add(x)
     assert line.measuring > 0 and "measuring took" in viz.timeline_page(line)
+    assert "measuring took" in viz.timeline_text(line)
+
+
+def test_a_profile_says_how_long_the_program_did_not_run():
+    with introspect.profile() as found:
+        pytorch.ones(2).add(1)
+        time.sleep(0.02)
+    assert found.overhead.absent >= 0.02e9
+    assert "the program waited, or other programs had the processor" in viz.profile_page(found)
 
 
 @programs

@@ -8,7 +8,7 @@ from .answers import PyTorch
 from .dispatching import asked, user_site
 from .loaded import is_pytorchs, is_pytorchs_node, is_pytorchs_tensor, library_path, pytorch
 from .nodes import watching_nodes
-from .profiling import Measured, Ran, measured
+from .profiling import Measured, Overhead, Ran, measured
 
-__all__ = ["Measured", "PyTorch", "Ran", "asked", "is_pytorchs", "is_pytorchs_node", "is_pytorchs_tensor",
-           "library_path", "measured", "pytorch", "user_site", "watching_nodes"]
+__all__ = ["Measured", "Overhead", "PyTorch", "Ran", "asked", "is_pytorchs", "is_pytorchs_node",
+           "is_pytorchs_tensor", "library_path", "measured", "pytorch", "user_site", "watching_nodes"]
