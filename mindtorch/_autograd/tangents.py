@@ -36,13 +36,15 @@ PARTS: dict[str, tuple[Part, ...]] = {
               lambda d, out, abs, angle: complex_of(-d * abs * angle.sin(), d * abs * angle.cos())),
     "atan2": (lambda d, out, self, other: d * other / (self * self + other * other),
               lambda d, out, self, other: -d * self / (self * self + other * other)),
-    "clamp.Tensor": (
+    "clamp.Tensor": (  # comparisons with NaN are false
         lambda d, out, self, min, max: where(
             self < max if min is None else self > min if max is None else
-            (min <= max) & (self >= min) & (self <= max), d, 0),
-        lambda d, out, self, min, max: where(self <= min if max is None else (min <= max) & (self < min), d, 0),
+            ((min > max) | (self < min) | (self > max)).logical_not(), d, 0),
         lambda d, out, self, min, max: where(
-            self >= max if min is None else (min > max) | ((self >= min) & (self > max)), d, 0)),
+            (self > min).logical_not() if max is None else (min > max).logical_not() & (self < min), d, 0),
+        lambda d, out, self, min, max: where(
+            (self < max).logical_not() if min is None else (min > max) | ((self < min).logical_not() & (self > max)),
+            d, 0)),
     "fmax": (lambda d, out, self, other: where((self > other) | other.isnan(), d, 0),
              lambda d, out, self, other: where((self > other) | other.isnan(), 0, d)),
     "_prelu_kernel": (lambda d, out, self, weight: where(self >= 0, d, weight * d),

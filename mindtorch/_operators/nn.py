@@ -466,11 +466,11 @@ operator("multilabel_margin_loss", composite=multilabel_margin_loss, autocast="f
 operator("nll_loss_forward", meta_nll_loss_forward, batching=composed(decomposed_nll_loss), node="NllLossBackward0",
          outputs=(0,), self=registry["nll_loss_backward"])
 operator("nll_loss_backward", like_input, grad_output=registry["nll_loss"],
-         self=lambda grad: grad.new_zeros(grad.shape))
+         self=lambda grad: zeros_like(grad))
 operator("nll_loss2d_forward", meta_nll_loss2d_forward, batching=composed(decomposed_nll_loss),
          node="NllLoss2DBackward0", outputs=(0,), self=registry["nll_loss2d_backward"])
 operator("nll_loss2d_backward", like_input, node="NllLoss2DBackwardBackward0", grad_output=registry["nll_loss2d"],
-         self=lambda grad: grad.new_zeros(grad.shape))
+         self=lambda grad: zeros_like(grad))
 operator("nll_loss", composite=nll_loss, autocast="float32")
 operator("nll_loss2d", composite=nll_loss2d, autocast="float32")
 operator("nll_loss_nd", composite=nll_loss_nd, autocast="float32")

@@ -403,8 +403,7 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
 def sgn_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     if not self._dtype.is_complex:
         return zeros_like(grad, None, None, None, None, contiguous_format)
-    slope = (grad - real(grad * conj(result)) * result) / self.abs()
-    return slope.masked_fill(self == 0, 0)
+    return ((grad - result * result * conj(grad)) / (2 * self.abs())).masked_fill_(self == 0, 0)
 
 
 def reciprocal_grad(grad: Tensor, result: Tensor) -> Any:
@@ -748,7 +747,7 @@ class Angle(Pointwise):
 def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
     if not self._dtype.is_complex:
         return zeros_like(self)
-    return (grad * (self * 1j) / (self.abs() ** 2)).masked_fill(self == 0, 0)
+    return where(self == 0, 0, grad * self / self.abs().pow(2) * 1j)
 
 
 operator("angle", Angle("float_real", 1, kernel="angle_cpu"), self=angle_backward)

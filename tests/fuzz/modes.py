@@ -385,6 +385,14 @@ EXPLAINED = [Explained(*row) for row in (
     (".*", "", "torch IndexError .Dimension specified as 0 but", "PyTorch looks up rows of a number before it refuses "
      "it."),
     (".*", "huber_loss", r"Found dtype \w+ but expected", "PyTorch's derivative of huber_loss refuses two dtypes."),
+    (DERIVED, "", "idle stride", "Where no element depends on a stride, the gradient has a contiguous tensor's; "
+     "PyTorch's depends on the order of its steps."),
+    (".*", "nan_to_num|rad2deg|hardtanh|relu6|prelu", "idle stride", "PyTorch makes these outputs by empty_like, which "
+     "keeps strides on which no element depends."),
+    (".*", r"median.*strides \(0", "value: ", "PyTorch's median of one number that is repeated without memory is what "
+     "lies in memory behind it."),
+    (".*", r"(inv|solve).*(//|%|mod|trunc|floor|round|div|int\()", "value: ", "Solutions that are integers but for "
+     "rounding errors are rounded to others."),
     (".*", "attention", r"(matrices|mat1 and mat2|batch2 tensor).*torch no error", "PyTorch's attention does not check "
      "that there are as many values as keys."),
     (".*", "", r"isFloatingType\(grad", "PyTorch's derivatives of two dtypes, one complex, refuse each other."),
@@ -396,8 +404,10 @@ EXPLAINED = [Explained(*row) for row in (
     (".*", "layer_norm|batch_norm|group_norm|rms_norm", UNDEFINED, "A norm of values that are not finite depends on "
      "the order in which they are added."),
     ("traced", "", "get value out of a tracing tensor", "A trace cannot depend on a value, as in PyTorch's make_fx."),
-    ("functionalized", "addcmul_", "can't be cast to the desired output", "PyTorch's functionalization does not check "
-     "the dtype that addcmul_ writes."),
+    ("functionalized", r"addcmul_|\+=|\*=", "can't be cast to the desired output", "PyTorch's functionalization does "
+     "not check the dtype that is written."),
+    (".*", "conv.*bfloat16", "value: .*torch nan", "PyTorch's convolution of bfloat16 multiplies by zeros that "
+     "fill its blocks."),
     ("functionalized", r"_\(", "^stride", "PyTorch's functionalization gives what is written the layout of the "
      "operator out of place."),
     ("autocast", "", "Unexpected floating ScalarType in at::autocast::prioritize", "PyTorch's autocast refuses lists "
@@ -417,7 +427,7 @@ EXPLAINED = [Explained(*row) for row in (
     (DERIVED, "cummax", "requires_grad: False, torch True|outputs, torch", "PyTorch's gradient of an empty cummax is "
      "its input."),
     (DERIVED, "trapezoid|attention", r"outputs, torch \d", "PyTorch's results without elements have no graph."),
-    (DERIVED, "cumprod|maximum|minimum|fmax|fmin|with_logits|smooth_l1|poisson", UNDEFINED, "PyTorch's derivative "
+    (DERIVED, "prod|maximum|minimum|fmax|fmin|with_logits|smooth_l1|poisson", UNDEFINED, "PyTorch's derivative "
      "takes another way where an element is NaN or infinite, or there is none."),
     ("second gradients|hessian", "", UNDEFINED, "Where a second derivative is not finite, the order of its factors "
      "decides whether it is 0, infinite or NaN."),
@@ -436,6 +446,8 @@ EXPLAINED = [Explained(*row) for row in (
     ("tangents|second gradients|hessian|jacfwd", "logit", "value: ", "PyTorch's derivatives for forward mode take a "
      "negative eps for a bound."),
     ("tangents", "gaussian_nll", "dtype: bfloat16, torch float64", "PyTorch's tangent of a number becomes float64."),
+    ("tangents", r"\b(var|std)", "dtype: b?float16, torch float32", "PyTorch's tangent of a number becomes float32."),
+    ("tangents|jacfwd", "vander", "value: .*torch nan", "PyTorch's tangent of a product divides by factors of zero."),
     ("hessian", "layer_norm|batch_norm|group_norm|cdist|det|solve|inv", "value: ", "PyTorch takes saved factors and "
      "statistics for constants."),
     ("tangents", "silu", r"value: .*j\)", "PyTorch's tangent of a complex silu has the conjugate of the slope."),
@@ -450,6 +462,8 @@ EXPLAINED = [Explained(*row) for row in (
      "dimension with size 0|shape mismatch: indexing)", "PyTorch's rules do not take tensors without elements."),
     (BATCHES, r"shape \(0", r"is not possible because|dynamic shape|^error: \w+Error .*, torch \w+Error", "Without "
      "elements PyTorch batches nothing, or meets another error first."),
+    ("jacfwd|hessian", r"shape \(0", "no error, torch .*out of bounds", "Of an empty input there are no directions, so "
+     "nothing is computed."),
     (BATCHES, "baddbmm", "torch IndexError .Dimension out of range",
      "PyTorch's rule looks up a dimension before the operator counts them."),
     (BATCHES, "flip|rot90", "no error, torch IndexError .Dimension out of range .expected to be in range of .-1, 0., "
@@ -467,7 +481,8 @@ EXPLAINED = [Explained(*row) for row in (
 
 
 def explanation(mode: str, drawn: Drawn, difference: str) -> str | None:
-    lines = "; ".join([*drawn.lines, *(f"{x.dtype} shape {tuple(x.shape)}" for x in drawn.inputs)])
+    lines = "; ".join([*drawn.lines, *(f"{x.dtype} shape {tuple(x.shape)} strides {x.stride()}"
+                                       for x in drawn.inputs)])
     return next((row.reason for row in EXPLAINED if re.fullmatch(row.mode, mode) and re.search(row.operator, lines)
                  and re.search(row.difference, difference)), None)
 
@@ -527,6 +542,11 @@ def value_difference(ours: Any, theirs: Any, truths: Tensors, least: float) -> s
     return f"value: {mine[place]} at {list(map(int, place))}, torch {other[place]}"
 
 
+def reached(x: Any) -> list[int]:
+    """Return the strides that tell where an element lies: not those of dimensions of one element, or of none at all."""
+    return [step for n, step in zip(x.shape, x.stride(), strict=True) if n > 1 and x.numel()]
+
+
 def output_differences(ours: Any, theirs: Any, exact: list[Any], mode: str, least: float) -> Iterator[str]:
     """Compare the outputs in pairs."""
     mine, others, *truths = ([*out] if isinstance(out, list | tuple) else [out] for out in (ours, theirs, *exact))
@@ -543,6 +563,8 @@ def output_differences(ours: Any, theirs: Any, exact: list[Any], mode: str, leas
             strided, tracked = mode in STRIDED, mode not in OURS
             where = f"output {i}: " if len(others) > 1 else ""
             found = [f"{where}{d}" for d in tensor_differences(a, b, None, None, False, strided, tracked, "cpu", "")]
+            if any("stride: " in d for d in found) and reached(a) == reached(b):
+                found = [d.replace("stride: ", "idle stride: ") for d in found]
             yield from found
             if not found and (text := value_difference(a, b, fitting, least)):
                 yield f"{where}{text}"

@@ -53,6 +53,18 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
         "batches", "v2 = v0.clone(); v2[:, v1] = 2.5", [floats(), torch.tensor([1, 0, 1]).byte()]),
     "bilinear of integers in a batch": ("batches", "v1 = F.bilinear(v0, v0, v0[None])", [torch.ones(2, 2).int()]),
     "bias that is larger than the product in a Jacobian": ("jacfwd", "v1 = F.linear(v0, v0, v0)", [torch.ones(1, 3)]),
+    "tangent of numbers between NaN and a number": ("tangents", "v2 = v0.clamp(v1, v0)", [floats(), floats(
+        INF, NAN, -INF)]),
+    "second gradient of complex distances, transposed": ("second gradients", "v1 = F.l1_loss(v0.clone().t(), v0)", [
+        torch.complex(floats()[:, :2], floats()[:, 1:])]),
+    "second gradient of angles, transposed": ("second gradients", "v1 = v0.angle()", [
+        torch.complex(floats(), floats()).t()]),
+    "second gradient of a loss of classes, turned": ("second gradients", "v1 = F.nll_loss(v0.rot90(1), lib.tensor(["
+                                                     "0, 1, 0]))", [floats()]),
+    "norm of complex numbers of which a part is infinite": ("plainly", "v1 = v0.norm()", [
+        torch.complex(floats(INF, 1, 2), floats(NAN, 1, 2))]),
+    **{f"{name} of nothing on an NPU": ("npu", f"v1 = v0.{name}", [torch.ones(0, 3)]) for name in (
+        "scatter(0, lib.tensor([[0, 0, 1]]), 1.5)", "index_fill(0, lib.tensor([], dtype=lib.int64), 1.5)")},
     "write into a transposed constant in a Jacobian": (
         "jacfwd", "v2 = v1.t().clone(); v2[:, 1] = v0[0]", [floats(), floats()]),
 }

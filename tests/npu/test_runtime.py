@@ -145,6 +145,10 @@ def test_a_runtime_waits_for_the_stream_that_the_thread_works_on() -> None:
         assert device.current is side.queue
         device.synchronize()
     assert side.queue.finished == side.queue.enqueued > 0
+    with torch.npu.stream(side):
+        torch.ones(2, device="npu")
+    device.synchronize(side.queue)
+    assert side.queue.finished == side.queue.enqueued
 
 
 def test_blocking_is_read_at_each_call(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,10 +87,17 @@ def launched(op: Operator, calls: Iterable[Call], device: _device.device) -> boo
     return aclnn.launched(calls, current_queue(device.index or 0), op.name)
 
 
+def looks_up(op: Operator) -> Callable[[tuple[Any, ...]], bool]:
+    """Return the test whether arguments hold an index, which the CPU checks if ACLNN has nothing to compute."""
+    names = [parameter.name for parameter in op.schema.parameters]
+    place = names.index("index") if "index" in names else None
+    return lambda args: place is not None and args[place].numel() > 0
+
+
 def functional_kernel(op: Operator, row: Aclnn, specs_of: Callable[..., Any],
                       general: Callable[..., Any]) -> Callable[..., Any]:
     """Make a functional operator's kernel: ACLNN fills new outputs; ``general`` computes the rest."""
-    defaults = defaults_of(op)
+    defaults, indexed = defaults_of(op), looks_up(op)
 
     def kernel(*args: Any) -> Any:
         specs = specs_of(*args)
@@ -102,7 +109,8 @@ def functional_kernel(op: Operator, row: Aclnn, specs_of: Callable[..., Any],
         device = device_of(args)
         if specs.__class__ is Spec:
             out = empty_tensor(specs, device)
-            return out if not out.numel() or launched(op, row.calls(args, [out]), device) else general(*args)
+            done = launched(op, row.calls(args, [out]), device) if out.numel() else not indexed(args)
+            return out if done else general(*args)
         # None: one not asked for; a number is known as it is
         outs = [empty_tensor(spec, device) if spec.__class__ is Spec else spec for spec in specs]
         if any(out.numel() for out in outs if out.__class__ is Tensor) and not launched(
@@ -169,7 +177,7 @@ def inplace_kernel(op: Operator, row: Aclnn, meta: Callable[..., Any],
 
 def writing_kernel(op: Operator, row: Aclnn, check: Callable[..., Any]) -> Callable[..., Any]:
     """Make the kernel of an operator that exists in place only: ACLNN writes into its first argument."""
-    defaults, on_cpu = defaults_of(op), fallback_of(op)
+    defaults, on_cpu, indexed = defaults_of(op), fallback_of(op), looks_up(op)
     policy = getattr(check, "policy", check_writable)
 
     def kernel(*args: Any) -> Any:
@@ -181,7 +189,7 @@ def writing_kernel(op: Operator, row: Aclnn, check: Callable[..., Any]) -> Calla
         if target.__class__ in TENSOR_TYPES:
             policy(target, args[1:])
             if not target.numel():
-                return target
+                return on_cpu(*args) if indexed(args) else target
         return target if launched(op, row.calls(args, []), device_of(args)) else on_cpu(*args)
 
     return kernel

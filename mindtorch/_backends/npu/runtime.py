@@ -243,9 +243,11 @@ class _Runtime:
 
         self.current.defer(release)
 
-    def synchronize(self) -> None:
-        """Wait for this thread's stream, then free what was deferred; AclError if something failed."""
-        if self.queues:
+    def synchronize(self, queue: Queue | None = None) -> None:
+        """Wait for a stream, by default this thread's, then free what was deferred; AclError if something failed."""
+        if queue is not None:
+            queue.synchronize()
+        elif self.queues:
             self.current.synchronize()
 
     def synchronize_device(self) -> None:

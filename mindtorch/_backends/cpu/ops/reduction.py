@@ -547,9 +547,13 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
         return np.sqrt(of_lines(x.ravel("K"), squares_by_blas)).reshape((1,) * x.ndim if keepdims else ())
     if p == 2 and x.dtype.kind == "f" and x.size >= MANY and axis == (x.ndim - 1,) and x.flags.c_contiguous:
         return np.sqrt(of_lines(x, squares_by_blas)).reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
+    if p == 2 and x.dtype.kind == "f":
+        return np.sqrt(total(np.square(x), axis, keepdims))
     if p == 2:
-        return np.sqrt(total(np.square(x) if x.dtype.kind == "f" else x.real**2 + x.imag**2, axis, keepdims))
-    x = np.abs(x)
+        found = np.sqrt(total(x.real**2 + x.imag**2, axis, keepdims))
+        if not np.isnan(found).any():
+            return found
+    x = np.abs(x)  # of complex numbers with an infinite part it is infinite
     if p == inf or p == -inf:
         return (maximum if p > 0 else minimum)(x, axis, keepdims=keepdims)
     return total(x, axis, keepdims) if p == 1 else total(x**p, axis, keepdims) ** (1 / p)
