@@ -14,7 +14,11 @@ from ._base.interrupts import contextmanager, leaving, uninterrupted
 from ._dispatch.dispatcher import switched
 from ._dispatch.local import local
 from ._dispatch.overloads import OpOverload, OpOverloadPacket
-from ._dispatch.torch_function import asked, attributes, check_plain_method, count_mode, handle, overriding, own
+from ._dispatch.torch_function import (
+    attributes, check_plain_method, count_mode, handle_torch_function, has_torch_function,
+    has_torch_function_unary as has_torch_function_unary, has_torch_function_variadic as has_torch_function_variadic,
+    own,
+)
 from ._tensor import UNWRAPPED, Tensor
 
 __all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
@@ -22,31 +26,6 @@ __all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispa
            "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like",
            "is_tensor_method_or_property", "resolve_name", "wrap_torch_function"]
 __dir__ = __all__.copy
-
-
-def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Return True if a mode or one of these values has a ``__torch_function__`` to call (``torch.overrides``)."""
-    if not isinstance(relevant_args, Iterable):
-        raise TypeError(f"expected a sequence, got {type(relevant_args).__name__}")
-    return asked([value for value in relevant_args if not isinstance(value, (list, tuple))], {}) is not None
-
-
-def has_torch_function_unary(obj: Any) -> bool:
-    """Apply ``has_torch_function`` to one value (``torch.overrides.has_torch_function_unary``)."""
-    return asked((obj,), {}) is not None
-
-
-def has_torch_function_variadic(*args: Any) -> bool:
-    """Apply ``has_torch_function`` to several values (``torch.overrides.has_torch_function_variadic``)."""
-    return has_torch_function(args)
-
-
-def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any,
-                          **kwargs: Any) -> Any:
-    """Have the mode, or the first of these values that wants it, do a call (``torch.overrides.handle_torch_function``).
-    Raises TypeError if all return ``NotImplemented``.
-    """
-    return handle(public_api, overriding(relevant_args), args, kwargs)
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..., Any]:

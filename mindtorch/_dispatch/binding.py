@@ -501,7 +501,9 @@ class LazySignature(Signature):
 
     @property
     def _parameters(self) -> dict[str, Any]:
-        return merged(registry.packets[self._packet], self._method)
+        parameters = merged(registry.packets[self._packet], self._method)
+        return {name: parameter.replace(annotation=Tensor) if parameter.annotation == "Tensor" else parameter
+                for name, parameter in parameters.items()}
 
     @property
     def _return_annotation(self) -> Any:

@@ -81,7 +81,8 @@ def merged(packet: list[Operator], method: bool) -> dict[str, Parameter]:
                                            or len(owners) < len(every)):
             default = None if owners[0].optional else OMITTED
         is_optional = is_optional or default is not Parameter.empty
-        found[name] = Parameter(name, kind, default=default)
+        are_tensors = not method and all(owner.type_name() == "Tensor" and not owner.optional for owner in owners)
+        found[name] = Parameter(name, kind, default=default, annotation="Tensor" if are_tensors else Parameter.empty)
     if has_out(packet, method):
         found["out"] = Parameter("out", Parameter.KEYWORD_ONLY, default=None)
     return dict(sorted(found.items(), key=lambda item: item[1].kind))

@@ -118,15 +118,43 @@ def check_plain_method(mode: Any, name: str) -> None:
                            "method")
 
 
-def overridable(function: Callable[..., Any], creates: bool = False) -> Any:
-    """Wrap a Python function to ask handlers first; only a mode, if it ``creates`` a tensor from other values."""
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Return True if a mode or one of these values has a ``__torch_function__`` to call (``torch.overrides``)."""
+    if not isinstance(relevant_args, Iterable):
+        raise TypeError(f"expected a sequence, got {type(relevant_args).__name__}")
+    return asked([value for value in relevant_args if not isinstance(value, (list, tuple))], {}) is not None
+
+
+def has_torch_function_unary(obj: Any) -> bool:
+    """Apply ``has_torch_function`` to one value (``torch.overrides.has_torch_function_unary``)."""
+    return asked((obj,), {}) is not None
+
+
+def has_torch_function_variadic(*args: Any) -> bool:
+    """Apply ``has_torch_function`` to several values (``torch.overrides.has_torch_function_variadic``)."""
+    return has_torch_function(args)
+
+
+def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any,
+                          **kwargs: Any) -> Any:
+    """Have the mode, or the first of these values that wants it, do a call (``torch.overrides.handle_torch_function``).
+    Raises TypeError if all return ``NotImplemented``.
+    """
+    return handle(public_api, overriding(relevant_args), args, kwargs)
+
+
+def overridable(function: Callable[..., Any], creates: bool = False,
+                switch: Callable[[Iterable[Any]], bool] = has_torch_function) -> Any:
+    """Wrap a Python function to ask handlers first; only a mode, if it ``creates`` a tensor from other values. A
+    ``switch`` that returns False for the values to ask has the function run.
+    """
     if getattr(function, "overridable", False):
         return function
     in_python = "functional" in function.__module__.split(".")  # in PyTorch, other functions are in C++
 
     def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = asked(args, kwargs)
-        if found is None:
+        if found is None or not switch(found):
             return function(*args, **kwargs)
         return handle(call, found, *(in_full(function, args, kwargs) if in_python else (args, kwargs)))
 
@@ -165,11 +193,16 @@ def in_full(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 
 
 def overridable_names(namespace: dict[str, Any], names: Iterable[str], creates: bool = False) -> None:
-    """Wrap the Python functions among a namespace's names to ask handlers; replace them in their own modules, too."""
+    """Wrap the Python functions among a namespace's names to ask handlers; replace them in their own modules, too. A
+    ``has_torch_function`` that replaces the namespace's own decides for them, as it does in PyTorch.
+    """
+    def switch(found: Iterable[Any]) -> bool:
+        return namespace.get("has_torch_function", has_torch_function)(found)
+
     for name in names:
         function = namespace[name]
         if isinstance(function, FunctionType) and not hasattr(function, "packet"):
-            namespace[name] = overridable(function, creates)
+            namespace[name] = overridable(function, creates, switch)
             setattr(sys.modules[function.__module__], name, namespace[name])
 
 

@@ -30,7 +30,7 @@ from .decorators import (
     allow_in_graph, assume_constant_result, disable, disallow_in_graph, graph_break, is_compiling, is_dynamo_compiling,
     skip, substitute_in_graph,
 )
-from .eval_frame import OptimizedModule, optimize, optimize_assert, reset
+from .eval_frame import OptimizedModule, is_dynamo_supported, optimize, optimize_assert, reset
 from .explain import explain
 from .marks import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
 
@@ -41,8 +41,3 @@ __all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "backe
            "substitute_in_graph", "testing", "utils"]
 __dir__ = __all__.copy
 _loaded = (_debugging, _inductor)  # which register their backends
-
-
-def is_dynamo_supported() -> bool:
-    """Return True: functions are captured wherever this library runs (``torch._dynamo.is_dynamo_supported``)."""
-    return True

@@ -130,4 +130,9 @@ def reset() -> None:
         compiled.reset()
 
 
-__all__ = ["OptimizedModule", "compile", "optimize", "optimize_assert", "reset"]
+def is_dynamo_supported() -> bool:
+    """Return True: functions are captured wherever this library runs (``torch._dynamo.is_dynamo_supported``)."""
+    return True
+
+
+__all__ = ["OptimizedModule", "compile", "is_dynamo_supported", "optimize", "optimize_assert", "reset"]

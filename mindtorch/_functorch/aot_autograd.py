@@ -121,7 +121,7 @@ def create_aot_dispatcher_function(f: Callable[..., Any], args: list[Any],
     def call(flat: list[Any]) -> list[Any]:
         given = inputs.prepared(flat)
         if config_of_module.debug_assert:
-            check_requires_grad(given, traced.fakes.args, config.aot_id)
+            check_assumptions(flat, given, traced, config.aot_id)
         layouts, versions = layouts_of(given, meta), versions_of(given, meta)
         results = run([*given])
         write_inputs(given, results[:written], meta)
@@ -134,13 +134,20 @@ def create_aot_dispatcher_function(f: Callable[..., Any], args: list[Any],
     return call
 
 
-def check_requires_grad(given: list[Any], traced: list[Any], number: int) -> None:
-    """Raise AssertionError if an input requires grad and did not when the function was traced."""
-    for i, (now, then) in enumerate(zip(given, traced, strict=True)):
-        assert not (isinstance(now, Tensor) and now.requires_grad and not then.requires_grad), (
-            f"At compilation time, graph {number} was compiled under the assumption that input {i} would not require "
-            "grad, but at runtime this was not the case. This indicates a guard bug in AOTAutograd or Dynamo, please "
-            "file a bug to PyTorch.")
+def check_assumptions(flat: list[Any], given: list[Any], traced: Traced, number: int) -> None:
+    """Raise AssertionError if an argument that was given twice when the function was traced is now two tensors, or an
+    input requires grad and did not.
+    """
+    inputs = traced.inputs
+    twice = (f"input {i} would be a duplicate of input {inputs.taken[place]}" for i, place in enumerate(inputs.place)
+             if flat[i] is not flat[inputs.taken[place]])
+    requiring = (f"input {i} would not require grad" for i, (now, then) in enumerate(
+        zip(given, traced.fakes.args, strict=True))
+        if isinstance(now, Tensor) and now.requires_grad and not then.requires_grad)
+    for assumption in itertools.chain(twice, requiring):
+        raise AssertionError(f"At compilation time, graph {number} was compiled under the assumption that {assumption}"
+                             ", but at runtime this was not the case.  This indicates a guard bug in AOTAutograd or "
+                             "Dynamo, please file a bug to PyTorch.")
 
 
 def _compiled_forward(traced: Traced, config: AOTConfig) -> Callable[[list[Any]], list[Any]]:

@@ -71,8 +71,14 @@ class PHWithMeta(PHBase):
         self.ph_key = ph_key
 
 
-def _with_arguments(function: FunctionType, count: int) -> FunctionType:
-    """Return a function whose ``*args``, ``**kwargs`` and keyword-only parameters are plain ones, ``count`` in all."""
+def _with_arguments(function: FunctionType, analysed: FunctionType, count: int) -> Callable[..., Any]:
+    """Return a function whose ``*args``, ``**kwargs`` and keyword-only parameters are plain ones, ``count`` in all. A
+    decorator's function takes those of the one that it wraps, and hands them on by name.
+    """
+    code = analysed.__code__
+    if function is not analysed and not code.co_flags & VARIADIC:
+        names, positional = code.co_varnames[count - code.co_kwonlyargcount:count], count - code.co_kwonlyargcount
+        return lambda *args: function(*args[:positional], **dict(zip(names, args[positional:], strict=True)))
     code = function.__code__
     code = code.replace(co_argcount=count, co_posonlyargcount=0, co_kwonlyargcount=0,
                         co_flags=code.co_flags & ~VARIADIC)
@@ -242,7 +248,7 @@ class Tracer(TracerBase):
             names.append(f"**{code.co_varnames[total + bool(code.co_flags & inspect.CO_VARARGS)]}")
         args += [self._proxy_placeholder(name, concrete_args or {}, analysed) for name in names]
         if variadic or code.co_kwonlyargcount:
-            root_fn = _with_arguments(root_fn, len(args))  # type: ignore[arg-type]
+            root_fn = _with_arguments(root_fn, analysed, len(args))  # type: ignore[arg-type]
         leaves, in_spec = tree_flatten(tuple(args))
         if all(child.is_leaf() for child in in_spec.children()):
             return root_fn, args
@@ -311,6 +317,9 @@ class Tracer(TracerBase):
         self.tensor_attrs = {value: f"{path}.{name}" if path else name for path, module in self.root.named_modules()
                              for name, value in vars(module).items() if isinstance(value, tuple(CONSTANTS))}
         assert isinstance(function, FunctionType), f"symbolic tracing needs a function, got {type(function)}"
+        assert not hasattr(function, "packet"), (
+            f"{function.__name__} is an operator, of which there is no program to trace: trace a function that calls "
+            "it, such as a lambda")
         call, args = self.create_args_for_root(function, isinstance(root, Module), concrete_args)
         read: dict[str, Proxy] = {}
 

@@ -182,6 +182,9 @@ def test_a_tensor_given_twice_is_one_input() -> None:
     function = module(mindtorch, "_functorch.aot_autograd").aot_function(lambda x, y: (x.add_(1), x * y)[1], nop)
     x = mindtorch.ones(2)
     assert function(x, x).tolist() == [4.0, 4.0] and x.tolist() == [2.0, 2.0]
+    with module(mindtorch, "_functorch.config").patch(debug_assert=True), pytest.raises(
+            AssertionError, match="input 1 would be a duplicate of input 0"):
+        function(x, mindtorch.ones(2))
 
 
 def test_the_backward_pass_cannot_be_differentiated() -> None:

@@ -1,6 +1,8 @@
 """Graphs that are run, recorded anew, rewritten and divided; what tracing wraps and annotates."""
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 import sys
 from types import ModuleType
@@ -245,3 +247,31 @@ def test_sizes_of_parameters_may_be_constants() -> None:
 
     graph = fx.Tracer(param_shapes_constant=True).trace(Sized())
     assert [node.op for node in graph.nodes] == ["placeholder", "get_attr", "call_method", "output"]
+
+
+def test_a_function_of_torch_fails_to_trace_as_in_pytorch_if_it_decides_by_its_arguments(monkeypatch) -> None:
+    """``has_torch_function`` of ``torch.nn.functional`` decides whether a call is one node, or is traced itself."""
+    functional = torch.nn.functional
+    assert [node.op for node in fx.symbolic_trace(functional.relu).graph.nodes][2] == "call_function"
+    with pytest.raises(AssertionError, match="linear is an operator"):
+        fx.symbolic_trace(functional.linear)
+    monkeypatch.setattr(functional, "has_torch_function", lambda relevant: False)
+    with pytest.raises(fx.proxy.TraceError, match="inputs to control flow"):
+        fx.symbolic_trace(functional.relu)
+    with pytest.raises(fx.proxy.TraceError, match="cannot be iterated"):
+        fx.symbolic_trace(functional.lp_pool2d)
+
+
+def test_a_decorated_function_has_the_parameters_of_the_one_that_it_wraps() -> None:
+    @functools.wraps(function := lambda x, *, scale, shift=0: x * scale + shift)
+    def decorated(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    traced = fx.symbolic_trace(decorated)
+    assert traced(torch.ones(2), 3, 1).tolist() == [4, 4]
+
+
+def test_parameters_of_functions_are_annotated_by_types() -> None:
+    functional = torch.nn.functional
+    for function, name in ((functional.relu, "input"), (functional.linear, "weight"), (functional.mse_loss, "target")):
+        assert inspect.signature(function).parameters[name].annotation is torch.Tensor

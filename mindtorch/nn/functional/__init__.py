@@ -1,5 +1,9 @@
 """``torch.nn.functional``: the functions that modules are made of."""
-from ..._dispatch.torch_function import overridable_names as _overridable_names
+from ..._dispatch.torch_function import (
+    handle_torch_function as handle_torch_function, has_torch_function as has_torch_function,
+    has_torch_function_unary as has_torch_function_unary, has_torch_function_variadic as has_torch_function_variadic,
+    overridable_names as _overridable_names,
+)
 from .. import grad as grad
 from . import (
     activation as _activation, attention as _attention, convolution as _convolution, dropout as _dropout,

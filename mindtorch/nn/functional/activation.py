@@ -1,6 +1,4 @@
 """Activation functions of ``torch.nn.functional``. With ``inplace`` they write into their input."""
-from __future__ import annotations
-
 import warnings
 from math import isfinite
 from typing import Any
@@ -73,10 +71,11 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     """Apply ``leaky_relu`` with slopes drawn from [lower, upper), in training (``torch.nn.functional.rrelu``). Raises
     RuntimeError if a bound is not finite, or the lower one is above the upper one.
     """
+    apply = rrelu_ if inplace else _rrelu
     for name, bound in (("lower", lower), ("upper", upper)):
         if not isfinite(bound):
             raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
-    return (rrelu_ if inplace else _rrelu)(input, lower, upper, training)
+    return apply(input, lower, upper, training)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:

@@ -1,6 +1,4 @@
 """Attention functions of ``torch.nn.functional``."""
-from __future__ import annotations
-
 import warnings
 from math import inf, sqrt
 from typing import Any

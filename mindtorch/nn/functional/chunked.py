@@ -1,6 +1,4 @@
 """The cross entropy of a linear layer's logits, computed some rows at a time to save memory."""
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

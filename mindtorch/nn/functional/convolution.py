@@ -1,6 +1,4 @@
 """Convolutions of ``torch.nn.functional``, which are ``torch``'s."""
-from __future__ import annotations
-
 from ..._methods.functions import conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, conv_transpose2d, conv_transpose3d
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]

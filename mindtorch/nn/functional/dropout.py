@@ -1,6 +1,4 @@
 """Dropout functions of ``torch.nn.functional``."""
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,6 +1,4 @@
 """Embeddings, as functions of ``torch.nn.functional``."""
-from __future__ import annotations
-
 import warnings
 
 from ..._base.call_site import outside

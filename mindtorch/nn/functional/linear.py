@@ -1,6 +1,4 @@
 """Affine maps and distances of ``torch.nn.functional``."""
-from __future__ import annotations
-
 from ..._methods.functions import bilinear, cosine_similarity, div, linear, pairwise_distance, pdist
 from ..._tensor import Tensor
 

@@ -2,8 +2,6 @@
 
 ``reduction`` is ``'none'``, ``'mean'`` or ``'sum'``; ``size_average`` and ``reduce`` are its older forms.
 """
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable
@@ -344,7 +342,8 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: Flag = None, r
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Flag = None,
                          reduce: Flag = None, reduction: str = "mean") -> Tensor:
     """Take x where targets are 1, and max(0, margin - x) where -1 (``torch.nn.functional.hinge_embedding_loss``)."""
-    return _hinge_embedding_loss(input, target, float(margin), _number(reduction, size_average, reduce))
+    number = _number(reduction, size_average, reduce)
+    return _hinge_embedding_loss(input, target, float(margin), number)
 
 
 # -- between embeddings --------------------------------------------------------------------------------------

@@ -1,6 +1,4 @@
 """Normalisation functions of ``torch.nn.functional``."""
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 

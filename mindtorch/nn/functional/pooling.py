@@ -3,8 +3,6 @@
 ``kernel_size``, ``stride``, ``padding``, ``dilation`` and ``output_size`` are one int, or one for each dimension.
 Inputs are (N, C, ...), or (C, ...).
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -229,12 +227,13 @@ def _lp_pool(dims: int, max_pool: Callable[..., Tensor], avg_pool: Callable[...,
         """Return the p-norm of each window, for p = ``norm_type`` (``torch.nn.functional.NAME``). Raises RuntimeError
         if the sizes do not fit together.
         """
+        elements = math.prod(_ntuple(dims)(kernel_size))
         if norm_type == math.inf:
             return max_pool(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
         if norm_type == -math.inf:
             return -max_pool(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)
         mean = avg_pool(input.pow(norm_type), kernel_size, () if stride is None else stride, 0, ceil_mode)
-        return (mean.sign() * mean.abs().relu()).mul(math.prod(_ntuple(dims)(kernel_size))).pow(1.0 / norm_type)
+        return (mean.sign() * mean.abs().relu()).mul(elements).pow(1.0 / norm_type)
 
     return _named(lp_pool, f"lp_pool{dims}d")
 

@@ -1,6 +1,4 @@
 """Padding, windows and pixels: the functions of ``torch.nn.functional`` that move elements."""
-from __future__ import annotations
-
 from typing import Any
 
 from ..._dispatch.aten import col2im as _fold, im2col as _unfold

@@ -1,6 +1,4 @@
 """Resampling functions of ``torch.nn.functional``: other sizes of images, and images sampled at places of a grid."""
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
