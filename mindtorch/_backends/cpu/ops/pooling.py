@@ -102,7 +102,7 @@ def by_table(x: Array, out: Ints, parts: Sequence[Array], row: Callable[[Array],
     table = np.stack([part.ravel() for part in parts], 1)
     outer, size = prod(x.shape[:-len(out)]), prod(x.shape[x.ndim - len(out):])
     width, lines, shape = table.shape[1], outer * len(table), (*x.shape[:-len(out)], *out)
-    if x.dtype.char not in "fd" or not 0 < lines * width <= MOST or (table.max(1) < 0).any():
+    if x.dtype.kind not in "iuf" or not 0 < lines * width <= MOST or (table.max(1) < 0).any():
         return None
     first = np.take_along_axis(table, (table >= 0).argmax(1)[:, None], 1)
     table = np.where(table < 0, first, table)

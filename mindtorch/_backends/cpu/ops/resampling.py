@@ -157,11 +157,12 @@ def resample_backward(name: str) -> Callable[..., Array]:
 # -- grids -------------------------------------------------------------------------------------------------------------
 
 LINEAR, NEAREST, CUBIC = 0, 1, 2
+CALL = 1 << 11  #: elements that NumPy computes in the time that it takes to be called
 
 
-def passes_of(mode: int, dims: int) -> int:
-    """Return how many passes of NumPy the composite takes."""
-    return 16 * (1 + {LINEAR: 2, NEAREST: 1, CUBIC: 4}[mode] ** dims)
+def work_of(mode: int, dims: int, size: int) -> int:
+    """Return how many elements NumPy computes in the time of the composite, whose many calls cost most of few."""
+    return 16 * (1 + {LINEAR: 2, NEAREST: 1, CUBIC: 4}[mode] ** dims) * max(size, CALL)
 
 
 def flat(x: Array, dims: int, first: bool) -> Array:
@@ -175,14 +176,14 @@ def grid_sample(input: Array, grid: Array, mode: int, padding: int, corners: boo
     shape = (*input.shape[:2], *grid.shape[1:-1])
 
     def run(input: Array, grid: Array) -> Array | None:
-        passes = passes_of(mode, dims)
-        loop = loops.sample.compiled(passes * prod(shape), input, grid)
+        work = work_of(mode, dims, prod(shape))
+        loop = loops.sample.compiled(work, input, grid)
         if loop is None:
             return None
         out = allocate(shape, input.dtype)
         arrays = flat(input, dims, True), flat(grid, dims, False), flat(out, dims, True)
         each_block(lambda part: loop(arrays[0][part], arrays[1][part], size, mode, padding, corners, arrays[2][part]),
-                   len(input), 1, passes * out.size)
+                   len(input), 1, work)
         return out
 
     return run
@@ -194,8 +195,8 @@ def grid_sample_backward(grad: Array, input: Array, grid: Array, mode: int, padd
     size, dims = np.array(input.shape[2:]), input.ndim - 2
 
     def run(grad: Array, input: Array, grid: Array) -> tuple[Array | None, ...] | None:
-        passes = passes_of(mode, dims)
-        loop = loops.sample_backward.compiled(passes * grad.size, grad, input, grid)
+        work = work_of(mode, dims, grad.size)
+        loop = loops.sample_backward.compiled(work, grad, input, grid)
         if loop is None:
             return None
         outs = [np.zeros(x.shape if asked else (0,) * x.ndim, x.dtype)
@@ -203,7 +204,7 @@ def grid_sample_backward(grad: Array, input: Array, grid: Array, mode: int, padd
         arrays = flat(grad, dims, True), flat(input, dims, True), flat(grid, dims, False)
         of_x, of_grid = flat(outs[0], dims, True), flat(outs[1], dims, False)
         each_block(lambda part: loop(*[x[part] for x in arrays], size, mode, padding, corners, of_x[part],
-                                     of_grid[part]), len(input), 1, passes * grad.size)
+                                     of_grid[part]), len(input), 1, work)
         return tuple([out if asked else None for out, asked in zip(outs, wanted, strict=True)])
 
     return run

@@ -12,6 +12,7 @@ from ...._base.loops.coefficients import ARTANH_ERF, float32s
 from . import CPU_KERNELS
 from .pointwise import in_blocks
 
+FEW_STEPS = 64  #: of a recurrence, after which it may stop at NaN
 FEW = 1 << 11  #: elements of an array for which many NumPy calls repay a slow one
 WIDE = 4  #: beyond it erf is 1 in float32
 ERFINV = float32s(2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
@@ -155,8 +156,23 @@ def recurrence(first: Callable[[Any], Any], step: Callable[[int, Any, Any, Any],
 
     For degrees from ``closed_from`` on and |x| up to ``within``, ``closed(x, n)`` replaces the steps.
     """
+    def of_one_degree(x: Any, n: Any) -> Any:
+        degree, x = int(n), argument(x)
+        if degree < 2:
+            return first(x) if degree == 1 else np.full_like(x, degree == 0)
+        form, near = closed if degree >= closed_from else None, np.abs(x) <= within
+        if form is not None and near.all():
+            return form(x, np.trunc(n))
+        before, now = 1, first(x)
+        for k in range(1, degree):
+            before, now = now, step(k, x, now, before)
+        return now if form is None else np.where(near, form(np.where(near, x, 0), np.trunc(n)), now)
+
+    one_degree = in_blocks(of_one_degree)
 
     def row(x: Any, n: Any) -> Any:
+        if np.ndim(n) == 0 and np.ndim(x) and abs(n) < FEW_STEPS:  # not for NaN
+            return one_degree(x, n)
         x, n = np.broadcast_arrays(argument(np.asarray(x)), np.trunc(n))
         before, now = np.ones_like(x), first(x)
         out = np.where(n == 0, before, np.where(n == 1, now, 0))
@@ -169,7 +185,7 @@ def recurrence(first: Callable[[Any], Any], step: Callable[[int, Any, Any, Any],
             k += 1
             if k in degrees:
                 out = np.where(n == k, now, out)
-            if not k % 64:
+            if not k % FEW_STEPS:
                 last = n.max(initial=0, where=~np.isnan(now))  # nan stays nan
         return np.where(n > k, np.nan, out)
 
