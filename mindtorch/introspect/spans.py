@@ -14,6 +14,7 @@ from typing import Any
 from .._base.call_site import place_of
 from .._base.interrupts import contextmanager
 from .._dispatch.observers import ActivityEvent, DispatchEvent, TensorMeta, subscribed
+from .names import modules_by_identity
 from .npu import settle
 from .pytorch import Measured, Overhead, measured, pytorch
 from .races import Race, RaceWatch, is_watched
@@ -154,18 +155,18 @@ def timeline(namespace: Mapping[str, Any] | None = None) -> Iterator[Timeline]:
         races.look()
         _arrange(found, calls, activities, finished or perf_counter_ns(), races)
         if theirs is not None and theirs.ran:
-            _add_pytorchs(found, theirs)
+            _add_pytorchs(found, theirs, namespace or {})
 
 
-def _add_pytorchs(found: Timeline, measured: Measured) -> None:
+def _add_pytorchs(found: Timeline, measured: Measured, namespace: Mapping[str, Any]) -> None:
     """Add what PyTorch's profiler measured in this thread: phases, calls of modules, and outermost operators."""
-    zero, host, phases = measured.began, "host", []
+    zero, host, phases, names = measured.began, "host", [], modules_by_identity(namespace)
     outermost = [ran for ran in measured.ran if not ran.depth]
     for part, group in groupby(outermost, key=lambda ran: ran.part):
         run = list(group)
         phases.append(Span(PHASES, part, "run", zero + run[0].start, zero + run[-1].end,
                            f"{len(run):,} operators that it calls"))
-    modules = [Span(MODULES, type(call.module).__name__, "run", zero + call.start, zero + call.end,
+    modules = [Span(MODULES, _called(call.module, names), "run", zero + call.start, zero + call.end,
                     f"called at {place_of(*call.site)}" if call.site[1] else "")
                for call in sorted(measured.around, key=lambda call: (call.start, -call.end)) if call.module is not None]
     operators = [Span(host, ran.name, "run", zero + ran.start, zero + ran.end,
@@ -175,6 +176,12 @@ def _add_pytorchs(found: Timeline, measured: Measured) -> None:
     lanes = [PHASES, *([MODULES] if modules else []), host]
     found.lanes = (*lanes, *(lane for lane in found.lanes if lane not in lanes))
     found.measuring, found.overhead = measured.measuring, measured.overhead
+
+
+def _called(module: Any, names: Mapping[int, str]) -> str:
+    """Return the end of a module's name, with the number of a block that of the blocks, and its class."""
+    *outer, last = names.get(id(module), "").split(".")
+    return " ".join(filter(None, (".".join([*outer[-1:], last]) if last.isdecimal() else last, type(module).__name__)))
 
 
 def _arrange(found: Timeline, calls: list[DispatchEvent], activities: list[ActivityEvent], finished: int,

@@ -29,6 +29,8 @@ LEGEND = ("Operators stand below the line that asked for them and, where it runs
 AT_ONCE = "one function computes this with its neighbours: its time is that of the call, or of the last of them"
 MOVES = (" ⇄ moves a tensor to where the operator needs it, or the program asks for it: the bytes that each rank sends "
          "for it, around a ring.")
+BY_PYTHON = (" PyTorch's operators pass through Python to be seen here, which takes some microseconds each: %%profile "
+             "has their own times.")
 FIRST = "the first call that was looked at: what is loaded and filled once counts here (warm-up)"
 
 
@@ -58,7 +60,8 @@ def dispatch_page(events: Sequence[DispatchEvent], asked: Mapping[int, Asked] | 
     more = soft(f"and {count_text(left, 'more operator')}: %%profile adds them up") if left else None
     warm = f" ¹ is {FIRST}; run the cell again for the usual time." if body.cold else ""
     moved = MOVES if body.moves else ""
-    legend = tag("div", f"{LEGEND}{moved}{warm}", class_="mt-note", plain=f"{moved}{warm}".strip())
+    said_of = f"{moved}{'' if any(event.key_set.bits for event in events) else BY_PYTHON}{warm}"
+    legend = tag("div", f"{LEGEND}{said_of}", class_="mt-note", plain=said_of.strip())
     return page(table(head, body.rows, said), more, legend, kind="dispatch", sheet="dispatch")
 
 

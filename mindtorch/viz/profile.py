@@ -60,8 +60,8 @@ def measuring_text(time: int, program: int, overhead: Overhead) -> str:
         said.append(f"times may be {overhead.doubt / program:.0%} off: an event took {time_text(overhead.low)} to "
                     f"{time_text(overhead.high)} when that was measured, since the processor was busy")
     if overhead.absent > NOTABLE * program:
-        said.append(f"for {time_text(overhead.absent)} of these times the program waited, or other programs had the "
-                    "processor")
+        said.append(f"for {time_text(overhead.absent)} ({overhead.absent / program:.0%}) of the program's time it "
+                    "waited, or other programs had the processor")
     return " · ".join(said)
 
 

@@ -292,12 +292,15 @@ def _span(span: Span, level: int, start: int, end: int, more: Sequence[str], zer
 
 
 def _label(kind: str, name: str, room: float) -> str | None:
-    """As much of a span's name, in whole words, as so many pixels have room for; of ``bucket 2`` the number."""
+    """As much of a span's name, in whole words, as so many pixels have room for; of ``bucket 2`` and a numbered block
+    the number.
+    """
     words = name.split()
     beginnings = [" ".join(words[:count]) for count in range(len(words) - 1, 0, -1)]
     if len(words) == 2 and words[1].isdecimal():
         beginnings = [words[1]]
-    shorter = [name, name.partition(".")[0], *beginnings]
+    first, _, second = (beginnings or [name])[-1].partition(".")
+    shorter = [name, *beginnings, second if second.isdecimal() else first]
     fits = [f"{MARKS[kind]} {text}" for text in shorter if room >= LETTER * (len(text) + 3) + EDGE]
     return fits[0] if fits else MARKS[kind] if room >= 2 * LETTER + EDGE else None
 

@@ -177,7 +177,7 @@ def test_a_profile_says_why_its_times_may_be_wrong():
     busy = measuring_text(2_000_000, 10_000_000, introspect.Overhead(4000, 500, 400, 1000, 4_000_000))
     assert busy == said + (
         " · times may be 20% off: an event took 400 ns to 1 µs when that was measured, since the processor was busy"
-        " · for 4 ms of these times the program waited, or other programs had the processor")
+        " · for 4 ms (40%) of the program's time it waited, or other programs had the processor")
 
 
 def test_the_picture_of_nothing_says_that():

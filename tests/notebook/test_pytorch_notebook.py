@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+import mindtorch
 from mindtorch import introspect, viz
 
 pytorch = pytest.importorskip("torch")
@@ -86,6 +87,15 @@ def test_an_operator_that_fails_is_shown_with_its_error(notebook):
     assert trace.events[-1].op == "mm" and trace.events[-1].error.startswith("RuntimeError: mat1 and mat2")
 
 
+def test_a_trace_says_that_looking_on_takes_time(notebook):
+    traces = []
+    for library in (pytorch, mindtorch):
+        with introspect.watch_dispatch() as trace:
+            library.ones(2).exp()
+        traces.append("pass through Python" in viz.dispatch_page(trace.events))
+    assert traces == [True, False]
+
+
 def test_profiles_and_timelines_have_pytorchs_operators(notebook):
     model, x = pytorch.nn.Linear(2, 2), pytorch.ones(1, 2)
     with introspect.profile({"model": model}) as profile:
@@ -100,14 +110,14 @@ def test_profiles_and_timelines_have_pytorchs_operators(notebook):
 def test_a_timeline_of_a_training_step_has_phases_to_zoom_into(notebook):
     model, x = pytorch.nn.Sequential(pytorch.nn.Linear(2, 2), pytorch.nn.ReLU()), pytorch.ones(1, 2)
     optimizer = pytorch.optim.SGD(model.parameters(), lr=0.1)
-    with introspect.timeline() as timeline:
+    with introspect.timeline({"net": model}) as timeline:
         model(x).sum().backward()
         optimizer.step()
     phases = [span for span in timeline.spans if span.lane == "host phases"]
     assert [span.name for span in phases] == ["forward", "backward", "optimizer"]
     assert timeline.lanes == ("host phases", "host modules", "host")
     modules = {span.name: span for span in timeline.spans if span.lane == "host modules"}
-    inner, outer = modules["Linear"], modules["Sequential"]
+    inner, outer = modules["net.0 Linear"], modules["net Sequential"]
     assert outer.start <= inner.start < inner.end <= outer.end
     assert all(phases[0].start <= span.start and span.end <= phases[-1].end for span in timeline.spans
                if span.lane == "host")

@@ -422,6 +422,7 @@ def test_without_streams_there_are_no_arrows_and_no_legend_of_them() -> None:
 @pytest.mark.parametrize(("name", "room", "shown"), [
     ("add.Tensor", 120, "▶ add.Tensor"), ("add.Tensor", 60, "▶ add"), ("ReduceSum", 50, "▶"), ("Add", 10, None),
     ("stream 1 waits for stream 0", 140, "▶ stream 1 waits"), ("bucket 12", 60, "▶ 12"),
+    ("layers.2 Linear", 100, "▶ layers.2"), ("layers.2 Linear", 50, "▶ 2"), ("fc Linear", 60, "▶ fc"),
 ])
 def test_labels_end_between_words(name: str, room: float, shown: str | None) -> None:
     from mindtorch.viz.timeline import _label
