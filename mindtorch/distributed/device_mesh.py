@@ -33,6 +33,10 @@ class _Resources:
             raise RuntimeError("No device mesh is currently active!")
         return self.mesh_stack[-1]
 
+    def get_root_mesh(self, device_mesh: DeviceMesh) -> DeviceMesh:
+        """Return the mesh of which a mesh is a slice."""
+        return device_mesh._get_root_mesh()
+
 
 _mesh_resources = _Resources()
 
@@ -54,7 +58,9 @@ class DeviceMesh:
         self.device_type = device_type
         self._ranks = np.array(mesh.tolist() if isinstance(mesh, Tensor) else mesh, dtype=np.int64)
         self._mesh_dim_names = tuple(mesh_dim_names) if mesh_dim_names else None
-        self._root_mesh, self._flatten_mapping = _root, {}  # type: ignore[var-annotated]
+        self._root_mesh = _root
+        self._flatten_mapping: dict[Any, DeviceMesh] = {}  # the meshes that _flatten has made of dimensions, by names
+        self._joined: list[int] = []  # the dimensions of the root, if this is one of them
         if len(set(self._ranks.flat)) < self._ranks.size:
             raise AssertionError(f"Mesh should have no repeated ranks, but has {self._ranks.tolist()}")
         if not is_initialized() and _init_backend:
@@ -194,7 +200,8 @@ class DeviceMesh:
         return part.transpose([kept.index(dim) for dim in dims])
 
     def __getitem__(self, mesh_dim_names: str | Sequence[str]) -> DeviceMesh:
-        """Return the mesh of some dimensions, by their names in ascending order, through this process's place.
+        """Return the mesh of some dimensions, by their names in ascending order, through this process's place. Names
+        may be those that ``_flatten`` has given.
 
         Raises:
             RuntimeError: if the dimensions have no names.
@@ -208,14 +215,23 @@ class DeviceMesh:
         flat = self._flatten_mapping if self._root_mesh is None else {}
         if len(names) == 1 and names[0] in flat:
             return flat[names[0]]
-        if not set(names) <= set(self._mesh_dim_names):
+        if not set(names) <= {*self._mesh_dim_names, *flat}:
             raise KeyError(f"Invalid mesh_dim_names {names} specified. Valid mesh_dim_names are "
                            f"{[*self._mesh_dim_names, *flat]}.")
-        dims = [self._mesh_dim_names.index(name) for name in names]
-        if dims != sorted(dims):
+        parts = [self._dims_of(name) for name in names]
+        dims = [dim for part in parts for dim in part]
+        if dims != sorted(set(dims)):
             raise KeyError(f"Invalid mesh_dim_names {names} specified. Mesh dim indices should be in ascending order.")
-        return DeviceMesh(self.device_type, self._row(dims), mesh_dim_names=names, _root=self._get_root_mesh(),
-                          _groups=[self._groups[dim] for dim in dims])
+        shape = [int(np.prod([self.shape[dim] for dim in part])) for part in parts]
+        return DeviceMesh(self.device_type, self._row(dims).reshape(shape), mesh_dim_names=names,
+                          _root=self._get_root_mesh(),
+                          _groups=[flat[name]._groups[0] if name in flat else self._groups[part[0]]
+                                   for name, part in zip(names, parts, strict=True)])
+
+    def _dims_of(self, name: str) -> list[int]:
+        """Return the dimensions that a name denotes: one, or those that ``_flatten`` has joined under it."""
+        known = self._mesh_dim_names or ()
+        return [known.index(name)] if name in known else self._flatten_mapping[name]._joined
 
     def _flatten(self, mesh_dim_name: str | None = None, backend_override: Any = None) -> DeviceMesh:
         """Return a mesh of one dimension with the processes of this one; all processes of the world make this call."""
@@ -240,6 +256,7 @@ class DeviceMesh:
         made = [groups.new_group(row, sort_ranks=False) for row in rows]
         flat = DeviceMesh(self.device_type, self._ranks.reshape(-1), mesh_dim_names=(name,), _root=root,
                           _groups=[next((group for group in made if groups.is_member(group)), None)])
+        flat._joined = mine or list(range(root.ndim))
         root._flatten_mapping[name] = flat
         return flat
 

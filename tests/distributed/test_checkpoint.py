@@ -5,7 +5,8 @@ import pytest
 
 import mindtorch as torch
 import mindtorch.distributed.checkpoint as dcp
-from mindtorch.distributed.checkpoint import format_utils
+from mindtorch.distributed.algorithms._checkpoint.checkpoint_wrapper import apply_activation_checkpointing
+from mindtorch.distributed.checkpoint import format_utils, state_dict
 
 from .running import launch, needs_mpi, results
 
@@ -77,3 +78,25 @@ def test_an_object_with_a_state_is_given_what_was_read(tmp_path) -> None:
     dcp.save({"net": net}, checkpoint_id=tmp_path)
     dcp.load({"net": other}, checkpoint_id=tmp_path)
     assert torch.equal(net.weight, other.weight)
+
+
+def test_states_have_the_names_of_a_model_without_wrappers() -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU()))
+    names = list(state_dict.get_model_state_dict(model))
+    apply_activation_checkpointing(model)
+    optimizer = torch.optim.Adam(model.parameters())
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    assert list(state_dict.get_model_state_dict(torch.compile(model))) == names
+    found = state_dict.get_optimizer_state_dict(model, optimizer)
+    assert list(found["state"]) == names == found["param_groups"][0]["params"]
+    zeros = {name: torch.zeros_like(value) for name, value in model.state_dict().items()}
+    assert not any(state_dict.set_model_state_dict(model, zeros))
+    assert not any(parameter.any() for parameter in model.parameters())
+    with pytest.warns(FutureWarning, match="submodules only"):
+        part = state_dict.get_model_state_dict(model, submodules={model[1]})
+    assert list(part) == names[2:]
+    with torch.device("meta"):
+        bare = torch.nn.Linear(2, 2)
+    state_dict.set_model_state_dict(bare, {"weight": torch.ones(2, 2), "bias": torch.ones(2)})
+    assert bare.weight.tolist() == [[1, 1], [1, 1]]

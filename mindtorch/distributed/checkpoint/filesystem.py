@@ -154,7 +154,7 @@ class FileSystemReader(StorageReader):
     """Reads from a folder (``torch.distributed.checkpoint.FileSystemReader``)."""
 
     def __init__(self, path: str | os.PathLike[str], _extension_registry: Any = None):
-        self.path = Path(path)
+        self.path, self.load_id = Path(path), uuid.uuid4().hex
         self.storage_data: dict[MetadataIndex, Any] = {}
 
     @property
@@ -166,11 +166,15 @@ class FileSystemReader(StorageReader):
         """Begin a checkpoint, in another folder if one is given."""
         if checkpoint_id:
             self.path = Path(checkpoint_id)
+        self.load_id = uuid.uuid4().hex
 
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
         """Return the metadata; it may refer to nothing that runs."""
         with open(self.path / METADATA, "rb") as file:
-            return _Unpickler(file).load()
+            metadata: Metadata = _Unpickler(file).load()
+        metadata.storage_meta = metadata.storage_meta or StorageMeta()
+        metadata.storage_meta.load_id = self.load_id
+        return metadata
 
     def set_up_storage_reader(self, metadata: Metadata, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
         """Take where the items are."""

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,10 +16,10 @@ from ..._tensor import Tensor
 from ...nn.module import Module
 from ...nn.parameter import Parameter
 from .._collectives.engine import purpose
-from .._collectives.operations import broadcast
 from ..device_mesh import DeviceMesh, _mesh_resources
 from . import _ops as _ops
-from ._dispatch import dispatch, spec_of
+from ._collective_utils import mesh_broadcast
+from ._dispatch import Elsewhere, dispatch, refresh, spec_of
 from ._dtensor_spec import DTensorSpec, TensorMeta, local_shape_and_offset
 from ._redistribute import redistribute_local_tensor
 from .placement_types import Partial, Placement, Replicate, Shard, _StridedShard
@@ -35,6 +36,7 @@ class _ToTorchTensor(Function):
     @staticmethod
     def forward(ctx: Any, input: DTensor, grad_placements: Any) -> Tensor:
         ctx.spec, ctx.grad_placements = input._spec, grad_placements
+        refresh(input)
         local = input._local_tensor
         return local.view_as(local)
 
@@ -77,6 +79,7 @@ class Redistribute(Function):
 
 def moved(input: DTensor, placements: tuple[Placement, ...], dtype: Any = None) -> DTensor:
     """Return a DTensor under other placements (and with another dtype), outside the graph."""
+    refresh(input)
     source, local = input._spec, input._local_tensor
     if dtype is not None and dtype != local.dtype:
         local = local.to(dtype)
@@ -94,6 +97,7 @@ class DTensor(Tensor):
 
     _local_tensor: Tensor
     _spec: DTensorSpec
+    _elsewhere: Elsewhere | None = None  # of a view whose source had to be redistributed
 
     @staticmethod
     def __new__(cls: Any, local_tensor: Tensor, spec: DTensorSpec, *, requires_grad: bool = False) -> Any:
@@ -189,6 +193,7 @@ class DTensor(Tensor):
         (``torch.distributed.tensor.DTensor.to_local``).
         """
         if not is_grad_enabled():
+            refresh(self)
             return self._local_tensor
         return _ToTorchTensor.apply(self, grad_placements and tuple(grad_placements))
 
@@ -262,7 +267,7 @@ def _from_first(tensor: Tensor, mesh: DeviceMesh, i: int) -> Tensor:
         return tensor
     out = tensor.detach().contiguous()
     out = out.clone() if group.rank() == 0 else out.new_empty(out.shape)
-    broadcast(out, group=group, group_src=0)
+    mesh_broadcast(out, mesh, i)
     return out
 
 
@@ -338,12 +343,20 @@ def distribute_module(module: Module, device_mesh: DeviceMesh | None = None,
             (input_fn, module.register_forward_pre_hook, lambda f: lambda m, inputs: _for(m, f, inputs, mesh)),
             (output_fn, module.register_forward_hook, lambda f: lambda m, inputs, outputs: _for(m, f, outputs, mesh))):
         if hooked is not None:
-            if len(inspect.signature(hooked).parameters) != 3:
-                raise ValueError(f"{'input_fn' if hooked is input_fn else 'output_fn'} should take in 3 arguments, but "
-                                 f"got {len(inspect.signature(hooked).parameters)} arguments!")
-            register(around(hooked))
+            count, kind = len(inspect.signature(hooked).parameters), "input" if hooked is input_fn else "output"
+            if count == 2:
+                warnings.warn(f"Deprecating {kind}_fn that takes two arguments ({kind}s, device_mesh), please use "
+                              f"{kind}_fn that takes in (module, {kind}s, device_mesh) instead!", FutureWarning,
+                              stacklevel=2)
+            elif count != 3:
+                raise ValueError(f"{kind}_fn should take in 3 arguments, but got {count} arguments!")
+            register(around(hooked if count == 3 else _without_module(hooked)))
     module._distribute_module_applied = True
     return module
+
+
+def _without_module(function: Callable[[Any, DeviceMesh], Any]) -> Callable[..., Any]:
+    return lambda module, values, mesh: function(values, mesh)
 
 
 def _for(module: Any, function: Callable[..., Any], values: Any, mesh: DeviceMesh) -> Any:

@@ -4,7 +4,7 @@ on this process's parts.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -16,6 +16,7 @@ from ...utils._python_dispatch import _disable_current_modes
 from ._dtensor_spec import DTensorSpec, TensorMeta, local_strides
 from ._ops.nn import classes_divided
 from ._ops.rows import RULES, Call, Row, Rule, Run
+from ._ops.view import MOVES
 from ._redistribute import cost, redistribute_local_tensor
 from .placement_types import Placement, Replicate, Shard, _StridedShard
 
@@ -114,12 +115,12 @@ def dispatch(cls: Any, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -
         whole = specs[0].with_placements([Replicate()] * mesh.ndim)
         return func(redistribute_local_tensor(locals_[0], specs[0], whole))
     rule = RULES.get(name)
-    if rule is None:
+    written = [index for argument in func._schema.arguments if argument.alias_info is not None
+               and argument.alias_info.is_write for index in places.get(argument.name, ())]
+    if rule is None or (written and name in MOVES):
         raise NotImplementedError(
             f"Operator {func} does not have a sharding strategy registered: it was called with "
             f"{', '.join(map(str, specs))} on {mesh}. Call it on `to_local()` or `full_tensor()`")
-    written = [index for argument in func._schema.arguments if argument.alias_info is not None
-               and argument.alias_info.is_write for index in places.get(argument.name, ())]
     metas = [specs[written[0]].tensor_meta] if written else output_metas(func, given, [s.tensor_meta for s in specs])
     outputs = [meta if not isinstance(meta, Tensor) else spec_of(meta) for meta in ([metas[0]] if written
                                                                                   else flat(metas))]
@@ -132,16 +133,66 @@ def dispatch(cls: Any, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -
     wanted = [spec.with_placements([row.inputs[j] for row in rows]) for j, spec in enumerate(specs)]
     results = [DTensorSpec(mesh, tuple(row.outputs[min(j, len(row.outputs) - 1)] for row in rows), meta)
                if isinstance(meta, TensorMeta) else None for j, meta in enumerate(outputs)]
-    parts = iter([local if spec.placements == goal.placements else redistribute_local_tensor(local, spec, goal)
-                  for local, spec, goal in zip(locals_, specs, wanted, strict=True)])
-    local = each_tensor(given, lambda name, tensor: next(parts))
+    parts = [local if spec.placements == goal.placements else redistribute_local_tensor(local, spec, goal)
+             for local, spec, goal in zip(locals_, specs, wanted, strict=True)]
+    rest = iter(parts)
+    local = each_tensor(given, lambda name, tensor: next(rest))
     if name in SIZES and SIZES[name] in local:
         shape_to_parts(name, local, results[0])
     found = run(call, func, local, rows, wanted, results)
     if written:
+        tensors = list(tensors_in(given))
+        for index in written:
+            written_back(tensors[index])
         return next(value for value in (given[a.name] for a in func._schema.arguments) if isinstance(value, cls)) if (
             len(written) == 1) else [value for value in given.values() if isinstance(value, cls)][:len(written)]
-    return wrapped(cls, func, given, found, results)
+    source = next((tensor for tensor in tensors_in(given) if isinstance(tensor, cls)), None) if func.is_view else None
+    elsewhere = source._elsewhere if source is not None else None
+    if source is not None and parts[0] is not locals_[0]:
+        elsewhere = Elsewhere(source, parts[0], wanted[0], source._version)
+    return wrapped(cls, func, given, found, results, elsewhere)
+
+
+class Elsewhere:
+    """Where a view's elements are, if the operator that made it had to redistribute: a part of their own.
+
+    The view is still one: a write to it comes back to where its source lies, and a write to the source, or to another
+    view, comes to the part before the view is used again.
+    """
+
+    def __init__(self, source: Any, part: Tensor, spec: DTensorSpec, version: int):
+        self.source, self.part, self.spec, self.version = source, part, spec, version
+
+
+def refresh(tensor: Any) -> None:
+    """Bring what has been written to the source of a view to the view's elements, if they are elsewhere."""
+    place = tensor._elsewhere
+    if place is None:
+        return
+    refresh(place.source)
+    if place.version != place.source._version:
+        place.part.copy_(redistribute_local_tensor(place.source._local_tensor, place.source._spec, place.spec))
+        place.version = place.source._version
+
+
+def written_back(tensor: Any) -> None:
+    """Bring what has been written to a view whose elements are elsewhere to those of its source."""
+    place = getattr(tensor, "_elsewhere", None)
+    if place is None:
+        return
+    tensor._bump()
+    while place is not None:
+        source = place.source
+        source._local_tensor.copy_(redistribute_local_tensor(place.part, place.spec, source._spec))
+        place.version = source._version
+        place = source._elsewhere
+
+
+def tensors_in(given: dict[str, Any]) -> Iterator[Tensor]:
+    """Yield the tensors of a call's arguments, in order."""
+    for value in given.values():
+        yield from (item for item in (value if isinstance(value, (list, tuple)) else (value,))
+                    if isinstance(item, Tensor))
 
 
 def are_numbers(cls: Any, given: dict[str, Any]) -> bool:
@@ -170,6 +221,7 @@ def inputs_of(cls: Any, func: Any, given: dict[str, Any]) -> tuple[list[DTensorS
         places.setdefault(name, []).append(len(tensors))
         tensors.append(tensor)
         if isinstance(tensor, cls):
+            refresh(tensor)
             meshes.append(tensor._spec.mesh)
         return tensor
 
@@ -197,11 +249,11 @@ def reduce_before(cls: Any, func: Any, given: dict[str, Any], specs: Sequence[DT
     """Reduce the tensor that is written in place, which is still partial; its value stays.
 
     Raises:
-        RuntimeError: if it is not partial, but would have to be put elsewhere.
+        RuntimeError: if it is not partial, or a view, but would have to be put elsewhere.
     """
     target = next(value for value in given.values() if isinstance(value, cls))
     spec = target._spec
-    if not any(placement.is_partial() for placement in spec.placements):
+    if target._is_view() or not any(placement.is_partial() for placement in spec.placements):
         raise RuntimeError(f"{func}: in-place operations that require placement changes are not supported: the inputs "
                            f"are {', '.join(map(str, specs))}; redistribute them first, or use the form that returns a "
                            "new tensor")
@@ -259,7 +311,8 @@ def run(call: Call, func: Any, local: dict[str, Any], rows: Sequence[Row], specs
     return call_with(func, local)
 
 
-def wrapped(cls: Any, func: Any, given: dict[str, Any], found: Any, specs: Sequence[DTensorSpec | None]) -> Any:
+def wrapped(cls: Any, func: Any, given: dict[str, Any], found: Any, specs: Sequence[DTensorSpec | None],
+            elsewhere: Elsewhere | None) -> Any:
     """Return this process's outputs as DTensors; a view shares its input's storage."""
     name, source = next(((name, value) for name, value in given.items() if isinstance(value, cls)), ("", None)
                         ) if func.is_view else ("", None)
@@ -272,6 +325,7 @@ def wrapped(cls: Any, func: Any, given: dict[str, Any], found: Any, specs: Seque
         if source is not None:
             out._storage = source.untyped_storage()
             out._storage.add_alias(out)
+            out._elsewhere = elsewhere
             out._view_func = again(func, name, options, replayed(source), number)
         return out
 

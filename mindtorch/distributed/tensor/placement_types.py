@@ -149,6 +149,9 @@ class Partial(Placement):
         return tensor
 
 
+_Partial = Partial  # the older name
+
+
 @dataclass(frozen=True, repr=False)
 class _NormPartial(Partial):
     """Norms of parts, which make the norm of the whole."""

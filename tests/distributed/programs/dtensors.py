@@ -68,6 +68,38 @@ def check_views_that_are_written():
         assert torch.equal(leaf.grad.full_tensor(), plain.grad)
 
 
+def check_views_that_lie_elsewhere_are_views():
+    def first(x):
+        x[..., 0] += 1
+        return x
+
+    def late(x):
+        row = x[0]
+        part = row[1:]
+        part.mul_(2)
+        x.sub_(1)
+        return part + row[1:] + x[0, 1:]
+
+    def others(x):
+        x[1:3].mul_(3)
+        x.t()[0].add_(2)
+        x.view(-1)[::3].neg_()
+        x.diagonal().zero_()
+        x[1] = x[0] * 2
+        return x
+
+    for function in (first, late, others):
+        plain = torch.arange(20.0).reshape(5, 4).requires_grad_()
+        expected = function(plain * 1)
+        (expected * expected).sum().backward()
+        for placement in (Shard(0), Shard(1), R):
+            leaf = spread(plain.detach(), placement)
+            found = function(leaf * 1)
+            torch.testing.assert_close(found.full_tensor(), expected)
+            (found * found).sum().backward()
+            torch.testing.assert_close(leaf.grad.full_tensor(), plain.grad)
+
+
 def check_equality_and_files():
     plain = torch.arange(10.0).view(5, 2)
     one, other = distribute_tensor(plain, mesh, [Shard(0)]), distribute_tensor(plain, mesh, [R])
@@ -148,6 +180,16 @@ def check_communication_is_counted():
     with CommDebugMode() as seen:
         (x @ distribute_tensor(torch.ones(4, 4), mesh)).sum().full_tensor()
     assert seen.get_comm_counts() == {torch.ops.c10d_functional.all_reduce: 1} and seen.get_total_counts() == 1
+
+
+def check_a_view_is_not_made_in_place():
+    for name, arguments in (("transpose_", (0, 1)), ("t_", ()), ("unsqueeze_", (0,))):
+        try:
+            getattr(distribute_tensor(torch.ones(2, 3), mesh), name)(*arguments)
+        except NotImplementedError as error:
+            assert "does not have a sharding strategy" in str(error)
+        else:
+            raise AssertionError(name)
 
 
 def check_a_mesh_is_sliced_by_names():

@@ -78,8 +78,9 @@ def multiplicative(call: Call) -> Iterator[Row]:
         if len(call.specs) == 1:
             yield call.all(Partial(op))
         else:
-            yield Row((Partial(op),), (Partial(op), R))
-            yield Row((Partial(op),), (R, Partial(op)))
+            out = (Partial(op),) * (len(call.specs) - 2)
+            yield Row((Partial(op),), (Partial(op), R, *out))
+            yield Row((Partial(op),), (R, Partial(op), *out))
 
 
 @rule(DIVISIVE)
@@ -87,4 +88,4 @@ def divisive(call: Call) -> Iterator[Row]:
     yield from by_element(call)
     if call["rounding_mode"] is None:
         for op in ("sum", "avg"):
-            yield Row((Partial(op),), (Partial(op), R)[:len(call.specs)])
+            yield Row((Partial(op),), (Partial(op), R, Partial(op))[:len(call.specs)])
