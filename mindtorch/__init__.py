@@ -90,6 +90,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
     )
     from ._C import Tag as Tag
     from ._creation.sparse import (
+        _validate_compressed_sparse_indices as _validate_compressed_sparse_indices,
         _validate_sparse_compressed_tensor_args as _validate_sparse_compressed_tensor_args,
         _validate_sparse_coo_tensor_args as _validate_sparse_coo_tensor_args,
         _validate_sparse_csr_tensor_args as _validate_sparse_csr_tensor_args, sparse_bsc_tensor as sparse_bsc_tensor,
@@ -161,6 +162,7 @@ globals().update({**_DTYPE_ALIASES, **_LAYOUTS}, legacy_contiguous_format=contig
 for _name, _function in _FUNCTIONS.items():
     globals().setdefault(_name, _function)
 _segment_reduce = _FUNCTIONS["segment_reduce"]  # PyTorch has it under both names
+spmm, dsmm, hsmm, saddmm = (_FUNCTIONS[_name] for _name in ("mm", "mm", "hspmm", "sspaddmm"))
 globals().update(_LEGACY_TENSORS)
 globals().update(_LEGACY_STORAGES, Storage=_LEGACY_STORAGES["FloatStorage"])
 _overridable_names(globals(), [*functional.__all__, "result_type", "empty_like", "full_like", "ones_like", "zeros_like",

@@ -20,13 +20,15 @@ ROWS = {
         "`torch.load` and the library safetensors read and write these files",
     "lobpcg": "`torch.linalg.eigh` gives all eigenvalues, of which the wanted ones can be taken",
     "mtia": "there is no such device",
+    "sparse._triton_ops sparse._triton_ops_meta": "there is no Triton; products of compressed blocks are NumPy's",
     "package": "programs are not packed into archives",
     "utils.cpp_extension": "mindtorch is pure Python; `mindtorch.library` takes operators of one's own",
     "utils.bottleneck": "`%%profile` and `torch.profiler` show where the time goes",
     "utils.data.datapipes": "they are no longer developed; an `IterableDataset` does the same",
 }
 #: Modules that many programs import but do not use: their names are there, and calling one raises the sentence.
-IMPORTED = ("onnx", "ao.quantization", "nn.intrinsic", "nn.qat", "nn.quantized", "nn.quantizable", "package",
+IMPORTED = ("_inductor", "sparse._triton_ops", "sparse._triton_ops_meta", "onnx", "ao.quantization",
+            "nn.intrinsic", "nn.qat", "nn.quantized", "nn.quantizable", "package",
             "distributed.rpc", "distributed.checkpoint.hf_storage",
             "distributed.checkpoint._consolidate_hf_safetensors")
 LEFT_OUT = {name: why for names, why in ROWS.items() for name in names.split()}

@@ -74,6 +74,9 @@ def sparse_coo_tensor(*args: Any, indices: Any = None, values: Any = None, size:
           f"satisfied: len(size) = {len(size)}, sparse_dim = {sparse_dim}, dense_dim = {held.ndim - 1}")
     check(all(n >= 0 for n in size), lambda: f"Trying to create tensor with negative dimension {min(size)}: "
           f"{list(size)}")
+    check(tuple(held.shape[1:]) == size[sparse_dim:], lambda: "values has incorrect size, expected "
+          f"{[count, *size[sparse_dim:]]}, got {list(held.shape)}")
+    check(prod(size) < 2 ** 63, "numel: integer multiplication overflow")
     if check_invariants or (check_invariants is None and Invariants.checked):
         check_coordinates(places, held, size, is_coalesced)
     made = _of_coordinates(sparse_dim, held.ndim - 1, size, places, held, None, sparse_coo, None, False, is_coalesced)
@@ -236,3 +239,14 @@ def _validate_sparse_csr_tensor_args(crow_indices: Tensor, col_indices: Tensor, 
                                      check_pinning: bool | None = None) -> None:
     """Raise RuntimeError unless parts make a tensor of compressed rows (``torch._validate_sparse_csr_tensor_args``)."""
     check_compressed(crow_indices, col_indices, values, tuple(size), CSR)
+
+
+def _validate_compressed_sparse_indices(is_crow: bool, compressed_idx: Tensor, plain_idx: Tensor, cdim: int, dim: int,
+                                        nnz: int) -> None:
+    """Raise RuntimeError unless indices of ``nnz`` values compress ``cdim`` rows (or columns) of length ``dim``
+    (``torch._validate_compressed_sparse_indices``).
+    """
+    lead = compressed_idx.shape[:-1]
+    values = plain_idx.new_zeros((*plain_idx.shape[:-1], nnz))
+    check_compressed(compressed_idx, plain_idx, values, (*lead, *((cdim, dim) if is_crow else (dim, cdim))),
+                     CSR if is_crow else CSC)

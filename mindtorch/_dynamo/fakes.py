@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._dispatch.dispatcher import tensors_of
+from .._dispatch.keys import SPARSES
 from .._guards import ConstantSource
 from .._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
 from .._tensor import Tensor
@@ -19,6 +21,8 @@ class Mode:
 
     def input(self, value: Tensor, name: str = "", dynamic: set[int] | None = None) -> Tensor:
         """Return the example of a tensor that exists, with symbols for the sizes of ``dynamic`` dimensions."""
+        if value._keys & SPARSES:
+            raise Break("a sparse tensor: graphs have strided ones")
         try:
             if not dynamic:
                 made: Tensor = self.fake.from_tensor(value, static_shapes=True)
@@ -39,13 +43,16 @@ class Mode:
         """Run a call on examples. What it raises is a graph break, and raised again when the call itself runs."""
         try:
             with self.fake:
-                return function(*args, **kwargs)
+                result = function(*args, **kwargs)
         except DynamicOutputShapeException as error:
             raise Break(f"Dynamic shape operator: {error}") from error
         except DataDependentOutputException as error:
             raise Break(f"Data dependent operator: {error}") from error
         except Exception as error:
             raise Break(f"RuntimeError when making fake tensor call: {type(error).__name__}: {error}") from error
+        if any(tensor._keys & SPARSES for tensor in tensors_of([result])):
+            raise Break("a sparse tensor: graphs have strided ones")
+        return result
 
 
 def has_tensors(value: Any) -> bool:

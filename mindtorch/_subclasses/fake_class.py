@@ -5,11 +5,12 @@ from typing import Any
 
 from .._device import META, resolve_device
 from .._dispatch.dispatcher import tensors_of
-from .._dispatch.keys import BACKEND_OF_DEVICE, MATH_BITS, META as META_KEY, NONCONTIGUOUS, PYTHON
+from .._dispatch.keys import BACKEND_OF_DEVICE, MATH_BITS, META as META_KEY, NONCONTIGUOUS, PYTHON, SPARSES
 from .._dispatch.torch_function import disabled_torch_function
 from .._storage import UntypedStorage
 from .._tensor import Tensor, new
 from .._tensor.printing import _str as text_of
+from .._tensor.sparse import become, sparse_tensor
 from .._transforms.pytree import tree_leaves
 
 
@@ -35,6 +36,11 @@ class FakeTensor(Tensor):
         """Return the fake tensor on a device that a meta tensor describes; it shares its storage and version."""
         where = resolve_device(device)
         out: Any = new(cls)
+        out.fake_mode, out.constant, out.real_tensor = fake_mode, constant, real_tensor
+        if elem._keys & SPARSES:
+            out._dtype, out._device = elem._dtype, where
+            out._keys = BACKEND_OF_DEVICE[where.type] | PYTHON | elem._keys & (NONCONTIGUOUS | SPARSES)
+            return become(out, elem)
         out._shape, out._stride, out._offset, out._dtype = elem.shape, elem._stride, elem._offset, elem._dtype
         out._device, out._storage = where, elem.untyped_storage()
         out._keys = BACKEND_OF_DEVICE[where.type] | PYTHON | elem._keys & (NONCONTIGUOUS | MATH_BITS)
@@ -42,7 +48,6 @@ class FakeTensor(Tensor):
             elem._version_counter = [0, out._storage]
         out._version_counter = elem._version_counter
         out._storage.add_alias(out)
-        out.fake_mode, out.constant, out.real_tensor = fake_mode, constant, real_tensor
         return out
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -60,6 +65,8 @@ class FakeTensor(Tensor):
 
     def described(self) -> Tensor:
         """Return a meta tensor of the same layout, on the same storage, with the same version."""
+        if self._keys & SPARSES:
+            return sparse_tensor(self._sparse, self.shape)
         storage: Any = self._storage
         out = new(Tensor)
         out._device, out._dtype, out._storage, out._offset = META, self._dtype, storage, self._offset
@@ -73,7 +80,9 @@ class FakeTensor(Tensor):
 
     def take_layout(self, meta: Tensor) -> None:
         """Take over the layout of the meta tensor that an operator changed in place."""
-        if self._shape is not meta._shape or self._stride is not meta._stride or self._offset is not meta._offset or (
+        if self._keys & SPARSES:
+            become(self, meta)
+        elif self._shape is not meta._shape or self._stride is not meta._stride or self._offset is not meta._offset or (
                 self._storage is not meta._storage):
             self._set_layout(meta._storage, meta.shape, meta._strides(), meta._offset)
 
@@ -82,7 +91,7 @@ class FakeTensor(Tensor):
         return self.item() if not self.dim() else [part.tolist() for part in self]
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
-        return text_of(self, tensor_contents="...")
+        return text_of(self, tensor_contents=None if self._keys & SPARSES else "...")
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -9,7 +9,7 @@ from .._autograd.grad_mode import enable_grad
 from .._base.symbolic import is_symbolic
 from .._device import META
 from .._dispatch.dispatcher import switched
-from .._dispatch.keys import AUTOGRAD, BATCHED, MATH_BITS
+from .._dispatch.keys import AUTOGRAD, BATCHED, MATH_BITS, SPARSES
 from .._guards import AttrSource
 from .._storage import UntypedStorage
 from .._tensor import Tensor
@@ -113,12 +113,14 @@ class FakeTensorConverter:
         return made
 
     def _faked(self, fake_mode: Any, t: Tensor, shape_env: Any, source: Any, symbolic_context: Any) -> Any:
+        sparse = t._keys & SPARSES != 0
         sizes, strides, offset = tuple(t.shape), t._strides(), t._offset
-        if shape_env is not None and not is_symbolic((*sizes, *strides)):
+        if shape_env is not None and not sparse and not is_symbolic((*sizes, *strides)):
             sizes, strides, offset = shape_env.create_symbolic_sizes_strides_storage_offset(
                 t, source, symbolic_context=symbolic_context)
         with switched(dispatch_modes=()):
-            meta = meta_tensor(sizes, strides, offset, t._dtype, self.meta_converter.storage(t))
+            meta = t.detach().to(META) if sparse else meta_tensor(sizes, strides, offset, t._dtype,
+                                                                  self.meta_converter.storage(t))
             fake: Any = FakeTensor(fake_mode, meta, t._device)
             fake._keys |= t._keys & MATH_BITS
             if fake_mode.propagate_real_tensors and not isinstance(t, FakeTensor):

@@ -12,7 +12,7 @@ from typing import Any
 from .._creation import empty, empty_strided
 from .._device import META, device as Device, get_default_device, resolve_device
 from .._dispatch.dispatcher import TENSOR_TYPES, flattened, switched, tensors_of
-from .._dispatch.keys import PYTHON
+from .._dispatch.keys import PYTHON, SPARSES
 from .._dispatch.local import local
 from .._functorch import config
 from .._guards import ConstantSource
@@ -162,7 +162,7 @@ class FakeTensorMode(TorchDispatchMode):
             if fake.constant is not None:
                 self.fake_tensor_converter.invalidate_constants(fake.constant)
                 fake.constant = None
-            for alias in fake.untyped_storage().aliases():
+            for alias in () if fake._keys & SPARSES else fake.untyped_storage().aliases():
                 if isinstance(alias, FakeTensor) and alias.constant is not None:
                     self.fake_tensor_converter.invalidate_constants(alias.constant)
                     alias.constant = None

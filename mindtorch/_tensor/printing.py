@@ -211,7 +211,7 @@ def _suffixes(tensor: Tensor) -> list[str]:
         suffixes.append(f"device='{tensor.device}'")
     if shows_size:
         suffixes.append(f"size={tuple(tensor.shape)}")
-    if sparse and not tensor.is_meta:
+    if sparse and not tensor._sparse.values.is_meta:
         suffixes.append(f"nnz={tensor._sparse.nnz}")
     if tensor.dtype not in implied:
         suffixes.append(f"dtype={tensor.dtype}")

@@ -5,12 +5,12 @@ from typing import Any
 
 from .._backends.sparse.parts import nothing
 from .._base.errors import check
-from .._base.formats import sparse_coo
+from .._base.formats import sparse_coo, strided
 from .._creation.sparse import sparse_coo_tensor
 from .._dispatch.aten import (
     _sparse_addmm, _sparse_log_softmax_int, _sparse_mm, _sparse_softmax_int, _sparse_sum, _sparse_sum_dim,
-    _sparse_sum_dim_dtype, _sparse_sum_dtype, arange_start_step, cat, sparse_sampled_addmm, sparse_sampled_addmm_out,
-    stack,
+    _sparse_sum_dim_dtype, _sparse_sum_dtype, arange, arange_start_step, cat, sparse_sampled_addmm,
+    sparse_sampled_addmm_out, stack,
 )
 from .._dtype import DType, int64
 from .._tensor import Tensor
@@ -19,13 +19,24 @@ from .._tensor import Tensor
 def mm(sparse: Tensor, dense: Tensor, reduce: str | None = None) -> Tensor:
     """Return the product of a sparse matrix with a dense or sparse one (``torch.sparse.mm``).
 
-    The gradient of a sparse factor has values only where it has. Raises RuntimeError unless both are matrices that fit,
-    and NotImplementedError for ``reduce``, which sums otherwise.
+    The gradient of a sparse factor has values only where it has. ``reduce`` ("sum", "mean", "amax", "amin") says what
+    the products of a row become; a row without values is 0. Raises RuntimeError unless both are matrices that fit, and
+    for a ``reduce`` other than "sum" of another layout than ``sparse_csr``.
     """
-    if reduce is not None and reduce != "sum":
-        raise NotImplementedError(f"sparse.mm: products that are reduced by {reduce!r} are not implemented: "
-                                  "`scatter_reduce` computes them")
-    return _sparse_mm(sparse, dense)
+    if reduce is None or reduce == "sum":
+        return _sparse_mm(sparse, dense)
+    check(reduce in ("mean", "amax", "amin"),
+          lambda: f"sparse_mm_reduce: reduce type of {reduce} has not been enabled.")
+    check(sparse.is_sparse_csr and dense.layout is strided, lambda: "sparse.mm: only a product of compressed rows "
+          f"(sparse_csr) with a dense matrix is reduced by {reduce!r}, got {sparse.layout} and {dense.layout}")
+    check(sparse.shape[1] == dense.shape[0], lambda: f"sparse.mm: shapes {list(sparse.shape)} and {list(dense.shape)} "
+          "do not fit")
+    starts, columns = sparse.crow_indices(), sparse.col_indices()
+    rows = arange(sparse.shape[0], int64, None, sparse._device).repeat_interleave(starts[1:] - starts[:-1])
+    products = sparse.values().unsqueeze(1) * dense[columns]
+    start = products.new_full((sparse.shape[0], dense.shape[1]), float("nan"))  # which no product equals
+    reduced = start.scatter_reduce(0, rows.unsqueeze(1).expand(products.shape), products, reduce, include_self=False)
+    return reduced.masked_fill((starts[1:] == starts[:-1]).unsqueeze(1), 0)
 
 
 def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Tensor:

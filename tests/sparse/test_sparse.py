@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -156,3 +157,64 @@ def test_the_dispatcher_shows_the_layout() -> None:
         coo(mindtorch) @ mindtorch.ones(5, 2)
     event = next(event for event in trace.events if event.op == "mm")
     assert event.path == ("SparseCPU",) and event.kernel == "mm"
+
+
+def reduced(t: Any, how: str) -> Any:
+    rows = t.tensor([[1., 0, -2], [0, 0, 0], [3, 4, 0]]).to_sparse_csr().requires_grad_()
+    dense = t.arange(6.).reshape(3, 2).requires_grad_()
+    out = t.sparse.mm(rows, dense, how)
+    out.sum().backward()
+    return out.tolist(), rows.grad.values().tolist(), dense.grad
+
+
+@programs(
+    lambda t: coo(t).sin_(), lambda t: coo(t).coalesce().sin_(), lambda t: coo(t).neg_(),
+    lambda t: coo(t).copy_(coo(t).narrow_copy(0, 0, 1)), lambda t: coo(t).copy_(t.eye(4, 5).to_sparse(1)),
+    lambda t: coo(t).resize_as_(t.sparse_coo_tensor([[0], [1]], [1.], (6, 5))),
+    lambda t: coo(t).new().resize_as_(coo(t)),
+    lambda t: [coo(t).coalesce().permute(dims).is_coalesced() for dims in ((1, 0), (0, 1))],
+    lambda t: t.eye(2, 1).to_sparse().t().is_coalesced(), lambda t: t.ones(1, 5) + coo(t),
+    lambda t: t.ones(()) + coo(t),
+    lambda t: (coo(t) * t.tensor(2).to_sparse(), t.tensor(2).to_sparse() * coo(t)),
+    lambda t: t.zeros_like(coo(t), layout=t.strided, memory_format=t.contiguous_format),
+    lambda t: (t.ones_like(t.eye(3).to_sparse_csr()), t.full_like(t.eye(4).to_sparse_bsr((2, 2)), 2)),
+    lambda t: t.sparse_coo_tensor([[0], [1]], t.ones(1, 4), (2, 3, 2)),
+    lambda t: t.sparse_coo_tensor([[0]] * 4, [1.], (2 ** 31,) * 4),
+    lambda t: t.eye(2).to_sparse(layout=t.sparse_csr, blocksize=(1, 1)), lambda t: t.eye(2).to_sparse_bsr((2,)),
+    lambda t: (t.hsmm(coo(t), t.ones(5, 2)), t.dsmm(coo(t), t.ones(5, 2))),
+    lambda t: t.eye(4, 6).to_sparse_bsr((2, 3)).to("meta").values(),
+    lambda t: t._validate_compressed_sparse_indices(True, t.tensor([0, 1]), t.tensor([5]), 1, 1, 1),
+    lambda t: reduced(t, "mean"), lambda t: reduced(t, "amax"), lambda t: reduced(t, "amin"),
+    lambda t: reduced(t, "prod"),
+)
+def test_shapes_places_and_reductions_are_pytorchs(program: Program) -> None:
+    assert outcome(program, mindtorch) == outcome(program, torch)
+
+
+def on_fakes(t: Any, of: Program, call: Program) -> Any:
+    fakes = import_module(f"{t.__name__}._subclasses.fake_tensor")
+    mode = fakes.FakeTensorMode()
+    with mode:
+        result = call(fakes.FakeTensor.from_tensor(of(t), mode))
+    return isinstance(result, fakes.FakeTensor), str(result.device), tuple(result.shape), repr(result)
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: x, lambda x: x + x, lambda x: x * 2, lambda x: x.to_dense(), lambda x: x.to_dense().to_sparse(),
+    lambda x: x.mm(x.to_dense().mT)], ids=range(6))
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr"])
+def test_fake_tensors_have_sparse_layouts(layout: str, call: Program) -> None:
+    def sparse(t: Any) -> Any:
+        return blocks(t).to_sparse(layout=getattr(t, layout), blocksize=(2, 2) if layout == "sparse_bsr" else None)
+
+    assert on_fakes(mindtorch, sparse, call) == on_fakes(torch, sparse, call)
+
+
+def test_a_compiled_function_leaves_sparse_tensors_to_eager_calls() -> None:
+    @mindtorch.compile(backend="aot_eager")
+    def program(x: Any, y: Any) -> Any:
+        return (y.to_sparse().to_dense() + 1, x @ y)
+
+    x, y = blocks(mindtorch).to_sparse_csr(), mindtorch.ones(6, 2)
+    first, second = program(x, y)
+    assert first.tolist() == (y + 1).tolist() and second.tolist() == (x.to_dense() @ y).tolist()

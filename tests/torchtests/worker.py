@@ -21,6 +21,8 @@ worker: Any = importlib.import_module("worker")
 
 #: Beside the compiler, these are out of scope.
 OUT_OF_SCOPE = {"name": r"inductor", "source": r"torch\._inductor"}
+#: What a file with such a name is about, and so in its scope.
+SUBJECTS = {"test_sparse": "sparse", "test_nestedtensor": "nested tensor"}
 #: Modules that hold nothing but a TestCase.
 TEST_CASES = ("torch._dynamo.test_case", "torch._inductor.test_case")
 #: What tests use of ``torch._dynamo.utils``.
@@ -119,8 +121,10 @@ def install(lib: str, testdir: str) -> types.ModuleType:
 def in_scope(excluded: list[tuple[str, re.Pattern[str]]], kind: str) -> list[tuple[str, re.Pattern[str]]]:
     """Return what stays out of scope, by name or by source."""
     flags = re.IGNORECASE if kind == "name" else 0
+    file = "".join(sys.argv[2:3])
+    subjects = {"vmap/functorch", *(subject for start, subject in SUBJECTS.items() if file.startswith(start))}
     return [(name, re.compile(OUT_OF_SCOPE[kind], flags) if name == "dynamo/compile" else pattern)
-            for name, pattern in excluded if name != "vmap/functorch"]
+            for name, pattern in excluded if name not in subjects]
 
 
 harness_install, shim.install, shim.Finder = shim.install, install, Finder

@@ -21,6 +21,8 @@ from ..common.inplace_and_out import write_out
 
 Row = Callable[..., Any]
 ROWS: dict[int, dict[str, Row]] = {SPARSE: {}, SPARSE_CSR: {}}
+#: Operators whose in-place forms ask for coordinates that are coalesced.
+COALESCED: set[str] = set()
 #: The modules that have the rows.
 FAMILIES = ("parts", "coordinates", "compressing", "pointwise", "products", "reduction", "shape")
 
@@ -85,6 +87,8 @@ def _in_place(functional: Operator) -> Callable[..., Any]:
     compute = _below_autograd(functional)
 
     def call(self: Any, *args: Any) -> Any:
+        if functional.name in COALESCED and self.is_sparse and not self._sparse.coalesced:
+            raise RuntimeError(f"{functional.packet}_ requires coalesced input")
         result = compute(self, *args)
         if result.shape != self.shape:
             raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape "

@@ -7,8 +7,8 @@ from typing import Any
 from ..._base.errors import check
 from ..._base.formats import layout_name, sparse_coo
 from ..._dispatch.aten import (
-    _unique2 as unique, arange, cat, index_Tensor as at, nonzero, repeat_interleave_self_Tensor as repeated,
-    searchsorted_Tensor as searchsorted, stack, zeros,
+    _unique2 as unique, arange, cat, empty_memory_format as empty, index_Tensor as at, nonzero,
+    repeat_interleave_self_Tensor as repeated, searchsorted_Tensor as searchsorted, stack, zeros,
 )
 from ..._dispatch.keys import SPARSES
 from ..._dtype import DType, int32, int64
@@ -16,6 +16,7 @@ from ..._tensor import Tensor
 from ..._tensor.sparse import BLOCKED, BSC, BSR, BY_ROW, COMPRESSED, CSC, CSR, Parts, coo as coo_tensor, sparse_tensor
 from . import compressed, coo
 from .coordinates import coalesce, coordinates, numbered, of_dense, put, with_dims, with_values_in
+from .parts import nothing
 
 
 def of_tensors(compressed_indices: Tensor, plain_indices: Tensor, values: Tensor, size: Any, dtype: DType | None = None,
@@ -36,6 +37,8 @@ def of_tensors(compressed_indices: Tensor, plain_indices: Tensor, values: Tensor
 def places_of(parts: Parts) -> Tensor:
     """Return the coordinates (matrix of the batch, row, column) of a compressed tensor's values or blocks."""
     assert parts.plain is not None
+    if parts.plain.is_meta:
+        return empty((3, parts.plain.numel()), int64, None, parts.plain._device)
     lead, bounds = parts.indices.shape[:-1], parts.indices.shape[-1]
     starts = parts.indices.reshape((prod(lead), bounds)).to(int64)
     batch, lines = starts.shape[0], starts.shape[1] - 1
@@ -146,7 +149,8 @@ def compress(places: Tensor, values: Tensor, lead: tuple[int, ...], size: tuple[
 
 
 def check_blocks(self: Tensor, block: tuple[int, ...], batch: int, name: str) -> None:
-    check(all(n > 0 for n in block), lambda: f"{name}: blocksize must be positive, but got {list(block)}")
+    check(len(block) == 2, lambda: f"{name}: blocksize needs to be a tuple of size 2, but got {len(block)}")
+    check(all(n > 0 for n in block), lambda: f"{name}: blocksize needs to be positive, but got {list(block)}")
     size = self.shape[batch:batch + 2]
     check(size[0] % block[0] == 0 and size[1] % block[1] == 0,
           lambda: f"{name}: tensor sparse size ({size[0]},{size[1]}) must be divisible by given blocksize "
@@ -177,7 +181,11 @@ def to_compressed(self: Tensor, layout: Any, block: tuple[int, ...] = (), dense_
     check(self._keys & SPARSES != 0 or prod(self.shape[:batch]) > 0, lambda: f"{name}: Expected product of batch "
           "dimensions to be non-zero.")
     if block:
-        check_blocks(self, block, batch, name if self._keys & SPARSES else name.replace("to_", "dense_to_", 1))
+        origin = "dense" if not self._keys & SPARSES else "sparse" if self.is_sparse else "sparse_compressed"
+        check_blocks(self, block, batch, f"{origin}_{name}")
+    if self.is_meta:  # how many values there are is not known
+        return nothing(self.shape, layout, self._dtype, self._device, None, block,
+                       self._sparse.dense_dim if self._keys & SPARSES else dense_dim or 0)
     lead, (rows, columns) = tuple(self.shape[:batch]), self.shape[batch:batch + 2]
     if not self._keys & SPARSES:
         whole = self.reshape((prod(lead), *self.shape[batch:]))
@@ -244,15 +252,16 @@ def to_layout(self: Tensor, layout: Any = None, blocksize: Any = None, dense_dim
     layout = layout or sparse_coo
     if layout.name == "strided":
         return self.to_dense()
+    origin = "dense" if not self._keys & SPARSES else "sparse" if self.is_sparse else "sparse_compressed"
+    check(blocksize is None or layout in BLOCKED, lambda: f"{origin}_to_sparse: conversion from "
+          f"{layout_name(self.layout)} to {layout_name(layout)} with blocksize argument given is not supported")
     if layout is sparse_coo:
-        check(blocksize is None, lambda: f"to_sparse: blocksize argument must be None for conversion to {layout}")
         if self._keys & SPARSES:
             return self if self.is_sparse else compressed_to_coo(self)
         return of_dense(self, self.ndim - (dense_dim or 0))
     check(layout in COMPRESSED, lambda: f"to_sparse: unsupported layout {layout}")
-    check((blocksize is not None) == (layout in BLOCKED), lambda: "to_sparse: conversion from "
-          f"{layout_name(self.layout)} to {layout_name(layout)} with{'out' * (layout in BLOCKED)} blocksize argument "
-          "given is not supported")
+    check(blocksize is not None or layout not in BLOCKED, lambda: f"{origin}_to_sparse: conversion from "
+          f"{layout_name(self.layout)} to {layout_name(layout)} without blocksize argument given is not supported")
     return to_compressed(self, layout, tuple(blocksize or ()), dense_dim)
 
 

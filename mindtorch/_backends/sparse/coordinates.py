@@ -16,6 +16,7 @@ from ..._dtype import DType, bool_, int8, int64
 from ..._tensor import Tensor
 from ..._tensor.sparse import coo as coo_tensor, sparse_tensor
 from . import coo
+from .parts import nothing
 
 
 def numbered(indices: Tensor, sizes: Sequence[int]) -> Tensor:
@@ -102,6 +103,8 @@ def of_dense(self: Tensor, sparse_dim: int) -> Tensor:
     if not ndim:
         there = self.reshape(1)[:1 if self.is_meta or bool(self != 0) else 0]
         return coo_tensor(empty((0, there.shape[0]), int64, None, self._device), there, (), True)
+    if self.is_meta:  # how many there are is not known
+        return nothing(self.shape, sparse_coo, self._dtype, self._device, sparse_dim)
     there = nonzero(with_values_in(self, sparse_dim)).t()
     indices = there.contiguous()
     return coo_tensor(indices, at(self, list(indices.unbind(0))), self.shape, True)
@@ -176,7 +179,6 @@ def joined(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
 def all_places(shape: Sequence[int], device: Any) -> Tensor:
     """Return all coordinates of a shape."""
     return coordinates(arange(prod(shape), int64, None, device), tuple(shape))
-
 
 
 def with_dims(self: Tensor, sparse_dim: int) -> Tensor:

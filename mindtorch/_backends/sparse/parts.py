@@ -83,9 +83,10 @@ def clone(self: Tensor, memory_format: Any = None) -> Tensor:
 @sparse("_to_copy")
 def _to_copy(self: Tensor, dtype: DType | None = None, device: Device | None = None, non_blocking: bool = False,
              memory_format: Any = None) -> Tensor:
-    if device is not None and device.type == "meta" and self.is_sparse:
+    if device is not None and device.type == "meta":
         parts = self._sparse
-        return nothing(self.shape, sparse_coo, dtype or self._dtype, device, parts.sparse_dim)
+        return nothing(self.shape, parts.layout, dtype or self._dtype, device, parts.sparse_dim, parts.blocksize,
+                       parts.dense_dim)
     return mapped(self, lambda part: part.to(device=device, copy=True),
                   lambda part: part.to(device=device, dtype=dtype, copy=True))
 
@@ -112,6 +113,8 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
               f"{src._sparse.blocksize}, respectively.")
         check(src._nnz() == self._nnz(), "copy_: only sparse compressed tensors with the same number of specified "
               "elements are supported.")
+    else:
+        sparse_resize_(self, src.shape, src._sparse.sparse_dim, src._sparse.dense_dim)
     become(self, mapped(src, lambda part: part.to(self._device, copy=True),
                         lambda part: part.to(self._device, self._dtype, copy=True)))
     return self
@@ -146,12 +149,13 @@ def nothing(shape: Any, layout: Any, dtype: DType | None, device: Any, sparse_di
 @sparse("zeros_like")
 def zeros_like(self: Tensor, dtype: DType | None = None, layout: Any = None, device: Any = None,
                pin_memory: Any = None, memory_format: Any = None) -> Tensor:
+    dtype, device, parts = dtype or self._dtype, device or self._device, self._sparse
+    if layout is not None and layout.name == "strided":
+        made = zeros(tuple(self.shape), dtype, None, device)
+        return made if memory_format is None else made.contiguous(memory_format=memory_format)
     check(getattr(memory_format, "name", memory_format) in (None, "preserve_format"),
           "memory format option is only supported by strided tensors")
-    dtype, device, parts = dtype or self._dtype, device or self._device, self._sparse
     if layout is not None and layout is not self.layout:
-        if layout.name == "strided":
-            return zeros(tuple(self.shape), dtype, None, device)
         return nothing(self.shape, layout, dtype, device)
     return nothing(self.shape, parts.layout, dtype, device, parts.sparse_dim, parts.blocksize, parts.dense_dim)
 
@@ -201,6 +205,15 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return self
 
 
+@compressed("full_like")
+def full_like(self: Tensor, fill_value: Any, *like: Any) -> Tensor:
+    """Return a compressed tensor with the same places, and one number at all of them (``torch.full_like``)."""
+    return empty_like(self, *like).fill_(fill_value)
+
+
+compressed("ones_like")(lambda self, *like: full_like(self, 1, *like))
+
+
 @coo("sparse_resize_")
 def sparse_resize_(self: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
     """Change the shape, and drop values only if the number of dimensions of a kind changes."""
@@ -242,8 +255,9 @@ def resize_as_sparse_(self: Tensor, the_template: Tensor) -> Tensor:
     if self.is_sparse and the_template.is_sparse:
         parts = the_template._sparse
         return sparse_resize_(self, tuple(the_template.shape), parts.sparse_dim, parts.dense_dim)
-    check(self.layout in COMPRESSED, lambda: "resize_as_sparse_compressed_: self  expected sparse compressed tensor "
-          f"layout but got {layout_name(self.layout)}")
+    for name, tensor in (("self", self), ("src", the_template)):
+        check(tensor.layout in COMPRESSED, lambda: f"resize_as_sparse_compressed_: {name}  expected sparse "  # noqa: B023
+              f"compressed tensor layout but got {layout_name(tensor.layout)}")  # noqa: B023
     check(self.layout is the_template.layout, lambda: "resize_as_sparse_compressed_tensor_: self and src must have the "
           f"same layout, but got: self ({layout_name(self.layout)}) and source ({layout_name(the_template.layout)})")
     made, kept = empty_like(the_template, self._dtype, None, self._device), self._sparse.indices._dtype
@@ -251,6 +265,14 @@ def resize_as_sparse_(self: Tensor, the_template: Tensor) -> Tensor:
     assert found.plain is not None
     found = found._replace(indices=found.indices.to(kept), plain=found.plain.to(kept))
     return become(self, sparse_tensor(found, made.shape))
+
+
+@sparse("resize_as_")
+def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
+    """Give a sparse tensor the shape of another one (``torch.Tensor.resize_as_``)."""
+    check(the_template._keys & SPARSES != 0, "resize_as_: a sparse tensor takes the shape of a sparse one only; "
+          "`sparse_resize_` takes any")
+    return resize_as_sparse_(self, the_template)
 
 
 @compressed("resize_")

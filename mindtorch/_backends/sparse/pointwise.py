@@ -16,7 +16,7 @@ from ..._dispatch.schemas import registry
 from ..._dtype import int64
 from ..._tensor import Tensor
 from ..._tensor.sparse import coo as coo_tensor, with_values
-from . import compressed, coo, sparse
+from . import COALESCED, compressed, coo, sparse
 from .compressing import compressed_to_coo, like
 from .coordinates import all_places, coalesce, found, gathered, joined, numbered, put
 
@@ -42,6 +42,8 @@ LINEAR = ("neg", "conj_physical", "_conj_physical", "positive")
 for _name in UNARY.split():
     if _name in registry.operators:
         sparse(_name)(on_values(_name))
+        if _name not in LINEAR:
+            COALESCED.add(_name)
 sparse("conj _conj")(on_values("conj_physical"))
 coo("pow.Tensor_Scalar")(lambda self, exponent: powered(self, exponent))
 
@@ -62,6 +64,8 @@ def is_number(value: Any) -> bool:
 @sparse("mul.Tensor")
 def mul(self: Any, other: Any) -> Tensor:
     """Multiply a sparse tensor by a number, a dense or a sparse tensor (``torch.mul``)."""
+    if getattr(self, "_keys", 0) & getattr(other, "_keys", 0) & SPARSES and not self.ndim * other.ndim:
+        self, other = (self, other.to_dense()) if self.ndim else (other, self.to_dense())
     if is_number(other) or is_number(self):
         self, other = (self, other) if is_number(other) else (other, self)
         return with_values(self, multiply(self._sparse.values, other))
@@ -72,19 +76,16 @@ def mul(self: Any, other: Any) -> Tensor:
             self, other = other, self
         return like(mul(compressed_to_coo(self), compressed_to_coo(other) if other._keys & SPARSES and not
                         other.is_sparse else other), self)
-    shape = tuple(broadcast_shapes(self.shape, other.shape))
     if not other._keys & SPARSES:
+        shape = tuple(broadcast_shapes(self.shape, other.shape))
         self = broadcast_to(self, shape)
         parts = self._sparse
         return with_values(self, multiply(parts.values, gathered(other.expand(shape), parts.indices)))
-    if self.shape != other.shape:
-        self, other = broadcast_to(self, shape), broadcast_to(other, shape)
-    if not other.ndim or not self.ndim:
-        self, other = (self, other) if self.ndim else (other, self)
-        return mul(self, other.to_dense())
-    check(self._sparse.sparse_dim == other._sparse.sparse_dim or not self._sparse.nnz or not other._sparse.nnz,
-          lambda: "mul(sparse, sparse): expected 'self' and 'other' to have same number of sparse dimensions, but "
-                  f"{self._sparse.sparse_dim} != {other._sparse.sparse_dim}")
+    shape = tuple(self.shape)
+    check(shape == tuple(other.shape) and (self._sparse.sparse_dim == other._sparse.sparse_dim or not self._sparse.nnz
+          or not other._sparse.nnz), lambda: "mul: expects sparse inputs with equal dimensionality, number of sparse "
+          f"dimensions, and shape of sparse dimensions, but got {list(shape)} and {list(other.shape)} with "
+          f"{self._sparse.sparse_dim} and {other._sparse.sparse_dim} sparse dimensions")
     one, two = coalesce(self)._sparse, coalesce(other)._sparse
     sizes = shape[:one.sparse_dim]
     places, there = found(numbered(one.indices, sizes), numbered(two.indices, sizes))
@@ -121,7 +122,7 @@ def div(self: Tensor, other: Any, rounding_mode: str | None = None) -> Tensor:
     """Divide a sparse tensor by a number (``torch.div``)."""
     check(self._keys & SPARSES != 0 and is_number(other),
           lambda: f"Sparse {'floor ' * (rounding_mode == 'floor')}division requires a scalar or zero-dim dense tensor "
-                  f"divisor (got shape {list(other.shape)} for divisor)")
+                  f"divisor (got {'a sparse' if not other.ndim else f'shape {list(other.shape)} for'} divisor)")
     self = coalesce(self) if rounding_mode is not None else self
     values = self._sparse.values
     return with_values(self, divide(values, other) if rounding_mode is None else
@@ -184,14 +185,13 @@ def is_sorted(self: Tensor) -> bool:
 
 def added_to_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     """Return a dense tensor with the values of a sparse one added at their places."""
-    shape = broadcast_shapes(self.shape, other.shape)
-    check(tuple(shape) == tuple(other.shape), lambda: "add: expected 'self' and 'other' to have same size, but self "
+    check(self.shape == other.shape, lambda: "add: expected 'self' and 'other' to have same size, but self "
           f"has size {list(self.shape)} while other has size {list(other.shape)} (FYI: dense-sparse addition does not "
           "currently support broadcasting)")
     parts = other._sparse
     values = parts.values if alpha == 1 else parts.values * alpha
     wanted = add_dense(self.reshape(-1)[:0], values.reshape(-1)[:0])._dtype
-    result = self.to(wanted, copy=True).expand(tuple(shape)).clone()
+    result = self.to(wanted, copy=True)
     return put(result, parts.indices, values.to(wanted)) if parts.nnz else result
 
 

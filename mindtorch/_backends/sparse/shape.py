@@ -11,7 +11,7 @@ from ..._dispatch.aten import (
 )
 from ..._dtype import int64
 from ..._tensor import Tensor
-from ..._tensor.sparse import BSC, BSR, CSC, CSR, become, coo as coo_tensor, sparse_tensor
+from ..._tensor.sparse import BSC, BSR, CSC, CSR, Parts, become, coo as coo_tensor, sparse_tensor
 from . import compressed, coo, sparse
 from .compressing import compressed_to_coo
 from .coordinates import coalesce
@@ -37,7 +37,10 @@ def permute(self: Tensor, dims: Any) -> Tensor:
     values = parts.values if rest == sorted(rest) else parts.values.permute(
         (0, *(d - parts.sparse_dim + 1 for d in rest)))
     indices = parts.indices if still or not first else parts.indices[first]
-    return coo_tensor(indices, values, [self.shape[d] for d in order], parts.coalesced and still)
+    same_rows = not first or first[0] == 0  # else PyTorch counts even a single value as not coalesced
+    turned = sparse_tensor(Parts(parts.layout, indices, None, values, parts.coalesced and still),
+                           [self.shape[d] for d in order])
+    return coalesce(turned) if parts.coalesced and same_rows else turned
 
 
 @coo("transpose.int")
