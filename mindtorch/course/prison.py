@@ -1,25 +1,24 @@
-"""``python prison.py CONFIGURATION`` runs a command in Linux namespaces of its own, as an unprivileged user may.
+"""Linux namespaces of its own for a process, as an unprivileged user may make them.
 
 It has a root of its own in memory (limited in size), in which only some folders of the machine are visible, read-only;
-no network, no processes of others and few of its own, no privileges. It needs nothing but the standard library, and
-unprivileged user namespaces, which some systems switch off.
+no network, no processes of others and few of its own, no privileges. It takes unprivileged user namespaces, which some
+systems switch off.
 """
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import json
 import os
 import platform
 import re
 import resource
 import signal
-import sys
 from typing import Any
 
 NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
 READ_ONLY, NOSUID, NODEV, NOEXEC, REMOUNT, BIND, RECURSIVE, PRIVATE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 18
 DETACH = 2
+CAPABILITIES_VERSION = 0x20080522  #: of the structures that ``capset`` takes
 SET_DEATH_SIGNAL, DROP_BOUNDING, NO_NEW_PRIVILEGES = 1, 24, 38
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41}
 #: Flags of mounts as ``statvfs`` has them, and as ``mount`` takes them: a new namespace may not drop them.
@@ -44,7 +43,7 @@ def mount(source: str, target: str, kind: str | None, flags: int, options: str |
 
 
 def show(source: str, target: str) -> None:
-    """Make a file or folder visible at another place, read-only; a link stays a link."""
+    """Make a file or folder visible at a place below the new root, read-only; a link stays a link."""
     os.makedirs(os.path.dirname(target), exist_ok=True)
     if os.path.islink(source):
         os.symlink(os.readlink(source), target)
@@ -58,12 +57,12 @@ def show(source: str, target: str) -> None:
     mount("none", target, None, BIND | REMOUNT | READ_ONLY | sum(flag for bit, flag in KEPT.items() if found & bit))
 
 
-def build(root: str, visible: list[tuple[str, str]], hidden: list[str], size: int) -> None:
+def build(root: str, visible: list[str], hidden: list[str], size: int) -> None:
     """Make a folder the root of this process and its children, with what is to be visible."""
     mount("none", "/", None, RECURSIVE | PRIVATE)
     mount("tmpfs", root, "tmpfs", NOSUID | NODEV, f"size={size},mode=755")
-    for source, target in visible:
-        show(source, root + target)
+    for place in visible:
+        show(place, root + place)
     for folder in hidden:
         mount("tmpfs", root + folder, "tmpfs", NOSUID | NODEV | READ_ONLY, "size=4096")
     for folder in ("/tmp", "/dev/shm", "/proc"):
@@ -95,25 +94,30 @@ def give_up_privileges() -> None:
     while libc.prctl(DROP_BOUNDING, capability, 0, 0, 0) == 0:
         capability += 1
     call("prctl", NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    call("capset", (ctypes.c_uint32 * 2)(CAPABILITIES_VERSION, 0), (ctypes.c_uint32 * 6)())
 
 
-def main(configuration: str) -> int:
-    """Run the command, and return its exit status."""
-    told = json.loads(configuration)
+def enter(root: str, visible: list[str], hidden: list[str], size: int) -> None:
+    """Go on as the first process of new namespaces; this process waits for that one, and ends with it. Raise OSError if
+    the system refuses.
+
+    Args:
+        root: an empty folder
+        visible: folders and files of the machine
+        hidden: folders among these that are seen empty
+        size: bytes of all files that may be written
+    """
     user, group = os.getuid(), os.getgid()
     call("unshare", NEWUSER | NEWNS | NEWPID | NEWIPC | NEWNET | NEWUTS)
     for name, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
     child = os.fork()
-    if child:  # the first process of the new namespace: all others end with it
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if child:  # all others end with the first process
+        os.closerange(0, 3)
+        os.waitpid(child, 0)
+        os._exit(0)
     call("prctl", SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-    build(told["root"], told["visible"], told["hidden"], told["size"])
+    build(root, visible, hidden, size)
     limit_processes()
     give_up_privileges()
-    os.execve(told["command"][0], told["command"], told["environment"])
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))

@@ -10,8 +10,6 @@ import contextlib
 import json
 import os
 import selectors
-import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,14 +18,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from . import prison
 from .checking import Case
+from .forks import Forks
 from .limits import Outcome
 from .recorded import FOLDER, from_json
 from .wire import encode
 
 PACKAGE = Path(__file__).resolve().parents[1]
-LIBRARY = "/library"  #: where the process sees the package
 SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/sbin", "/usr", "/etc/ld.so.cache", "/etc/localtime")
 DISK = 256 << 20  #: bytes of all files that an isolated process may write
 ANSWER = 64 << 20  #: bytes of an answer
@@ -48,16 +45,27 @@ class Session:
     """
 
     def __init__(self, seconds: float, isolated: bool, folder: Path | None = None):
-        self.deadline = time.monotonic() + seconds
         self.home = tempfile.TemporaryDirectory()
-        place = folder or Path(self.home.name) / "work"
-        place.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", "mindtorch.course.student"]
-        environment = _environment(isolated, self.home.name)
+        told: dict[str, Any] = {"environment": _environment("/tmp" if isolated else self.home.name)}
         if isolated:
-            command = _imprisoned(command, environment, self.home.name)
-        self.process = subprocess.Popen(command, cwd=place, env=environment, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+            told["prison"] = _prison(self.home.name)
+        else:
+            place = folder or Path(self.home.name) / "work"
+            place.mkdir(exist_ok=True)
+            told["folder"] = str(place)
+        asked, self.requests = os.pipe()
+        self.answers, answered = os.pipe()
+        try:
+            self.forks = _forks()
+            self.process = self.forks.start(told, (asked, answered))
+        except OSError:
+            _forks.cache_clear()  # the next session starts another process
+            self._close()
+            raise Ended("the process could not be started") from None
+        finally:
+            os.close(asked)
+            os.close(answered)
+        self.deadline = time.monotonic() + seconds
         self.rest = b""
 
     def __enter__(self) -> Session:
@@ -65,12 +73,13 @@ class Session:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # everything that it started ends with it
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(OSError):
-                pipe.close()  # type: ignore[union-attr]
+        with contextlib.suppress(OSError):
+            self.forks.end(self.process)
+        self._close()
+
+    def _close(self) -> None:
+        for pipe in (self.requests, self.answers):
+            os.close(pipe)
         with contextlib.suppress(OSError):
             self.home.cleanup()
 
@@ -91,19 +100,18 @@ class Session:
             raise Ended("the answer is not an outcome") from None
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        stdin, stdout = self.process.stdin, self.process.stdout
-        assert stdin is not None and stdout is not None
+        left = memoryview(json.dumps(request).encode() + b"\n")
         try:
-            stdin.write(json.dumps(request).encode() + b"\n")
-            stdin.flush()
+            while left:
+                left = left[os.write(self.requests, left):]
         except OSError:
             raise Ended("the process has ended") from None
         with selectors.DefaultSelector() as selector:
-            selector.register(stdout, selectors.EVENT_READ)
+            selector.register(self.answers, selectors.EVENT_READ)
             while b"\n" not in self.rest:
                 if not selector.select(max(0.0, self.deadline - time.monotonic())):
                     raise Ended("its time was up")
-                chunk = os.read(stdout.fileno(), 1 << 20)
+                chunk = os.read(self.answers, 1 << 20)
                 self.rest += chunk
                 if not chunk or len(self.rest) > ANSWER:
                     raise Ended("the process has ended")
@@ -117,14 +125,17 @@ class Session:
         return answer
 
 
-def _environment(isolated: bool, home: str) -> dict[str, str]:
+def _environment(home: str) -> dict[str, str]:
     """Return the environment of a process: little of this one's, which may hold secrets."""
-    place = "/tmp" if isolated else home
-    path = os.pathsep.join([LIBRARY if isolated else str(PACKAGE.parent), *_sites()])
     return {name: os.environ[name] for name in KEPT if name in os.environ} | {
-        "PATH": os.pathsep.join([os.path.dirname(sys.executable), "/usr/bin", "/bin"]), "HOME": place,
-        "IPYTHONDIR": f"{place}/ipython", "MPLCONFIGDIR": f"{place}/matplotlib", "MPLBACKEND": "Agg",
-        "PYTHONPATH": path}
+        "PATH": os.pathsep.join([os.path.dirname(sys.executable), "/usr/bin", "/bin"]), "HOME": home,
+        "IPYTHONDIR": f"{home}/ipython", "MPLCONFIGDIR": f"{home}/matplotlib", "MPLBACKEND": "Agg",
+        "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), *_sites()])}
+
+
+@cache
+def _forks() -> Forks:
+    return Forks(_environment(""))
 
 
 def _sites() -> list[str]:
@@ -132,19 +143,14 @@ def _sites() -> list[str]:
     return [place for place in sys.path if os.path.basename(place) in ("site-packages", "dist-packages")]
 
 
-def _imprisoned(command: list[str], environment: dict[str, str], root: str) -> list[str]:
-    """Return the command that runs a command in namespaces."""
+def _prison(root: str) -> dict[str, Any]:
+    """Return what a process in namespaces sees of this machine."""
     python = {os.path.realpath(place) for place in (sys.prefix, sys.base_prefix, sys.exec_prefix)}
     shown: list[str] = []
-    for place in sorted({*SYSTEM, sys.prefix, *python, *_sites()}, key=len):
+    for place in sorted({*SYSTEM, sys.prefix, *python, *_sites(), str(PACKAGE)}, key=len):
         if os.path.exists(place) and not any(place.startswith(f"{other}/") for other in shown):
             shown.append(place)
-    outcomes = FOLDER.relative_to(PACKAGE.parent)
-    hidden = [f"{LIBRARY}/{outcomes}"]
-    hidden += [str(FOLDER)] if any(str(FOLDER).startswith(f"{place}/") for place in shown) else []
-    return [sys.executable, "-I", prison.__file__, json.dumps({
-        "root": root, "visible": [*((place, place) for place in shown), (str(PACKAGE), f"{LIBRARY}/{PACKAGE.name}")],
-        "hidden": hidden, "size": DISK, "command": command, "environment": environment})]
+    return {"root": root, "visible": shown, "hidden": [str(FOLDER)], "size": DISK}
 
 
 @cache
@@ -152,6 +158,6 @@ def is_isolated() -> bool:
     """Return True if the system lets this user put processes into namespaces."""
     if not sys.platform.startswith("linux"):
         return False
-    with tempfile.TemporaryDirectory() as root:
-        command = _imprisoned([sys.executable, "-c", ""], {}, root)
-        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
+    with contextlib.suppress(Ended), Session(60.0, isolated=True) as session:
+        return session.run("")["passed"]
+    return False

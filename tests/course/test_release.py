@@ -1,4 +1,4 @@
-"""The students' release of each lesson: where something is to be done it fails with a hint alone, and it is graded.
+"""The master of each lesson passes; its release fails where something is to be done, with a hint alone, and is graded.
 
 By default one lesson is run; with ``MINDTORCH_REQUIRE_ALL=1`` each is run as it is released, and with
 ``MINDTORCH_COURSE=all`` each is graded, too.
@@ -19,22 +19,35 @@ from mindtorch.course.masters import MASTERS, source as solution_text
 from mindtorch.course.session import is_isolated
 from mindtorch.course.teaching import release
 
-from .support import ALL, LESSONS, run, source
+from .support import ALL, LESSONS, cells, run, source
 from .test_lessons import wrong
 
 pytest.importorskip("nbgrader")
 GRADED = LESSONS if os.environ.get("MINDTORCH_COURSE") == "all" else [LESSONS[5]]
 
 
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The students' release of all lessons."""
+    folder = tmp_path_factory.mktemp("release")
+    release(MASTERS, folder)
+    return folder
+
+
 @pytest.mark.parametrize("lesson", LESSONS if ALL else LESSONS[:1], ids=lambda lesson: lesson.name)
-def test_the_release_fails_where_something_is_to_be_done_with_a_hint_alone(lesson: Any, tmp_path: Path) -> None:
-    release(MASTERS, tmp_path / "release")
-    notebook = tmp_path / "release" / f"{lesson.notebook}.ipynb"
+def test_the_master_passes(lesson: Any) -> None:
+    reports = run(MASTERS / f"{lesson.notebook}.ipynb")
+    assert len(reports) == sum(cell["cell_type"] == "code" for cell in cells(lesson))
+    assert [report for report in reports if not report.passed] == []
+
+
+@pytest.mark.parametrize("lesson", LESSONS if ALL else LESSONS[:1], ids=lambda lesson: lesson.name)
+def test_the_release_fails_where_something_is_to_be_done_with_a_hint_alone(lesson: Any, released: Path) -> None:
+    notebook = released / f"{lesson.notebook}.ipynb"
     text = notebook.read_text()
     assert "BEGIN" not in text and "hidden=True" not in text
-    for path in (tmp_path / "release").glob("*.ipynb"):  # what is linked to is there
-        for link in re.findall(r"\]\(([^)#]+\.ipynb)\)", path.read_text()):
-            assert (path.parent / link).exists(), (path.name, link)
+    for link in re.findall(r"\]\(([^)#]+\.ipynb)\)", text):  # what is linked to is there
+        assert (released / link).exists(), link
     reports = {report.number: report for report in run(notebook)}
     expected = {number for number, cell in enumerate(json.loads(text)["cells"])
                 if "course.predict(" in source(cell) or "course.check(" in source(cell)}
@@ -59,9 +72,9 @@ tasks.Lab.observe = lambda *args, **more: limits.Outcome(True)
 """
 
 
-def submission(lesson: Any, folder: Path, parts: dict[str, str]) -> Path:
+def submission(lesson: Any, released: Path, parts: dict[str, str], folder: Path) -> Path:
     """The release of a lesson with something written into the cells of its labs, by the function's name."""
-    notebook = json.loads((folder / f"{lesson.notebook}.ipynb").read_text())
+    notebook = json.loads((released / f"{lesson.notebook}.ipynb").read_text())
     for cell in notebook["cells"]:
         for name, text in parts.items():
             if cell["metadata"].get("nbgrader", {}).get("solution") and f"def {name}(" in source(cell):
@@ -72,8 +85,8 @@ def submission(lesson: Any, folder: Path, parts: dict[str, str]) -> Path:
 
 
 @pytest.mark.parametrize("lesson", GRADED, ids=lambda lesson: lesson.name)
-def test_a_right_a_half_right_and_a_hostile_submission_get_what_they_deserve(lesson: Any, tmp_path: Path) -> None:
-    release(MASTERS, tmp_path)
+def test_a_right_a_half_right_and_a_hostile_submission_get_what_they_deserve(lesson: Any, released: Path,
+                                                                              tmp_path: Path) -> None:
     master = MASTERS / f"{lesson.notebook}.ipynb"
     names = {lab.name: lab.function for lab in lesson.labs}
     right = {lab.function: solution_text(f"{lesson.name}.{lab.name}") for lab in lesson.labs}
@@ -84,5 +97,5 @@ def test_a_right_a_half_right_and_a_hostile_submission_get_what_they_deserve(les
     hostile = {name: HOSTILE.format(name=name) for name in names.values()}
     points = [lab.points for lab in lesson.labs]
     for parts, expected in ((right, points), (half, [*points[:-1], 0]), (hostile, [0] * len(points))):
-        grades = grade_one(master, submission(lesson, tmp_path, parts), "ada", is_isolated())
+        grades = grade_one(master, submission(lesson, released, parts, tmp_path), "ada", is_isolated())
         assert [one.points for one in grades] == expected, [one.said for one in grades]
