@@ -23,7 +23,7 @@ class Altered:
 def compare(name: str, dtype: torch.dtype = torch.float32, methods: dict[str, Any] | None = None,
             **functions: Any) -> Result:
     lib = Altered(torch, **functions, Tensor=Altered(torch.Tensor, **(methods or {})))
-    return Entry(database()[name], lib).compare(dtype)
+    return Entry(database()[name], lib, most=8).compare(dtype)
 
 
 @pytest.mark.parametrize("name", ["add", "transpose", "var", "cat", "nn.functional.dropout", "zero_", "empty",
