@@ -4,7 +4,6 @@ With ``MINDTORCH_REQUIRE_ALL=1`` a skipped test is a failure: where everything i
 """
 from __future__ import annotations
 
-import gc
 import importlib.util
 import os
 import random
@@ -122,7 +121,7 @@ def clean_npu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     before = npu_memory_in_use()
     yield
     if npu_memory_in_use() > before:
-        gc.collect()  # else the next test may see this memory being freed
+        garbage.freeze()  # else the next test may see this memory being freed
     simulator = sys.modules.get("mindtorch._backends.npu.simulator")
     if simulator is not None and (found := simulator.reports()):
         simulator.clear_reports()

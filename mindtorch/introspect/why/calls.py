@@ -374,9 +374,11 @@ def values_for_mask(failure: Failure, f: Fields) -> Diagnosis | None:
     found = re.match(r"shape mismatch: value tensor of shape \[(.*?)\] cannot be broadcast to indexing result of shape "
                      r"\[(.*?)\]", failure.message)
     node = failure.wrote.node
+    if found is None:
+        return None
     line = next((part for part in ast.walk(failure.wrote.source) if isinstance(part, ast.Assign) and node is not None
                  and any(ast.unparse(target) == ast.unparse(node) for target in part.targets)), None)
-    if found is None or line is None or not isinstance(line.targets[0], ast.Subscript):
+    if line is None or not isinstance(line.targets[0], ast.Subscript):
         return None
     place, value = line.targets[0], ast.unparse(line.value)
     index = ast.unparse(place.slice)
