@@ -123,6 +123,11 @@ def _rebuilt(storage, offset, size, stride, *rest):
     return storage.as_strided(size, stride, offset)
 
 
+def _shown(value):
+    """Return what a value prints; an OrderedDict is written in another way since Python 3.12."""
+    return f"OrderedDict: {dict(value)}" if isinstance(value, OrderedDict) else repr(value)
+
+
 def _shared(value):
     """Return which parts of a value are one object, or share memory."""
     if isinstance(value, dict) and all(isinstance(item, torch.Tensor) for item in value.values()):
@@ -147,7 +152,8 @@ def _run(function, case):
     if case in VALUES:
         data = {name: bytearray(record) for name, record in records(VALUES[case]()).items()}
         value = function(program(bytes(data["data.pkl"])), allowed, load_storage)
-        return {"the value": repr(value), "its attributes": repr(getattr(value, "__dict__", {})),
+        attributes = {} if isinstance(value, torch.Tensor) else getattr(value, "__dict__", {})
+        return {"the value": _shown(value), "its attributes": repr(attributes),
                 "what is shared": _shared(value)}
     try:
         function(list(FORGED[case]), allowed, load_storage)
