@@ -21,7 +21,7 @@ from ..._dtype import from_numpy_dtype, get_default_dtype
 from ..._tensor import Tensor, from_array, new
 from ..common.inplace_and_out import writing_kernel
 from ..common.pointwise import Pointwise
-from .fast_paths import with_fast_path
+from .fast_paths import fast_path_of
 from .ops import CPU_KERNELS
 from .plans import MISSES, Plans, key_of, remembering
 from .pointwise import pointwise_fast_path, pointwise_kernel, with_zero_strides
@@ -42,8 +42,8 @@ def kernel_of(op: Operator) -> Kernel | None:
         return None
     meta = registry.meta_rows.get(op.name)
     if isinstance(meta, Pointwise):
-        general, fast = with_fast_path(op, pointwise_kernel(op, row, meta))
-        if fast is None and (fast := pointwise_fast_path(op, row, meta, general)) is not None:
+        general = pointwise_kernel(op, row, meta)
+        if (fast := pointwise_fast_path(op, row, meta, general)) is not None:
             general = with_zero_strides(general, fast)
         return Kernel(general, row, fast)
     if meta is None:
@@ -53,8 +53,7 @@ def kernel_of(op: Operator) -> Kernel | None:
         general = writing_kernel(remembering(meta) if keeps else meta, on_arrays(row))
     else:
         general = general_kernel(op, row, meta, keeps)
-    general, fast = with_fast_path(op, general)
-    return Kernel(general, row, fast)
+    return Kernel(general, row, fast_path_of(op, general))
 
 
 class Plan:

@@ -284,11 +284,13 @@ def _of_several(meta: Pointwise, function: Rows, results: Results) -> Rows:
                         dtype = held
                     elif held is not dtype:
                         return None
+                elif arg._dtype is not bool_:  # a condition
+                    return None
                 arg = arg._array
             elif counts and arg is not None:
                 if kind is float:
                     number = FLOATING
-                elif kind is int:
+                elif kind is int and -1 << 63 <= arg < 1 << 63:
                     number = number or INTEGER
                 else:
                     return None

@@ -1,7 +1,7 @@
 """Fast paths: kernels for calls that need no checks, a module per family.
 
 The dispatcher takes an operator's fast path if all tensors of the call are contiguous CPU tensors with no key but the
-backend's: nothing is recorded, pending or observed. (Fast paths in ``ANY_STRIDES`` take any strides.)
+backend's: nothing is recorded, pending or observed.
 
 A fast path skips the meta kernel: promotion, broadcasting, strides and PyTorch's checks. That is safe because it only
 computes if the inputs leave nothing to decide: one dtype, which NumPy keeps, and a contiguous result that owns its
@@ -33,20 +33,13 @@ LARGEST = 3e38  #: surely representable in float32
 
 #: By operator name: a function from the general kernel to the fast path for contiguous tensors.
 FAST_PATHS = FamilyTable(registry)
-#: By operator name: a function from the general kernel to one for any strides, which a fast path may wrap.
-ANY_STRIDES = FamilyTable(registry)
-for _table in (FAST_PATHS, ANY_STRIDES):
-    _table.written_in(__name__, __path__)
+FAST_PATHS.written_in(__name__, __path__)
 
 
-def with_fast_path(op: Operator, general: Row) -> tuple[Row, Row | None]:
-    """Return an operator's kernel for any strides, and its fast path for contiguous tensors or None."""
-    of_any, of_contiguous = ANY_STRIDES.get(op.name), FAST_PATHS.get(op.name)
-    if of_any is not None:
-        general = of_any(general)
-    if of_contiguous is not None:
-        return general, of_contiguous(general)
-    return general, None if of_any is None else general
+def fast_path_of(op: Operator, general: Row) -> Row | None:
+    """Return an operator's fast path for contiguous tensors, given its kernel for any strides; None if it has none."""
+    make = FAST_PATHS.get(op.name)
+    return None if make is None else make(general)
 
 
 def fast_path(compute: Row) -> Callable[[Row], Row]:

@@ -1,13 +1,11 @@
-"""Fast paths of selection between elements."""
+"""Fast paths of filling by a mask."""
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
 
-from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import bool_
-from ...._tensor import from_array
 from ..ops.comparison import chosen
 from . import FAST_PATHS, LARGEST, PLAIN, fast_path, ndarray
 
@@ -34,15 +32,4 @@ def masked_fill_(self: Any, mask: Any, value: Any) -> Any:
     return self
 
 
-@fast_path
-def where(condition: Any, self: Any, other: Any) -> Any:
-    """Run ``where`` on real floating point numbers of one dtype."""
-    if self.__class__ not in TENSOR_TYPES or other.__class__ not in TENSOR_TYPES:
-        return None
-    dtype = self._dtype
-    if condition._dtype is not bool_ or other._dtype is not dtype or dtype not in PLAIN:
-        return None
-    return from_array(chosen(condition._array, self._array, other._array), dtype)
-
-
-FAST_PATHS.update({"masked_fill.Scalar": masked_fill, "masked_fill_.Scalar": masked_fill_, "where.self": where})
+FAST_PATHS.update({"masked_fill.Scalar": masked_fill, "masked_fill_.Scalar": masked_fill_})

@@ -72,13 +72,22 @@ def filling(x: np.ndarray, value: Any) -> np.ndarray:
     return part_for(np.asarray(value), dtype).astype(x.dtype)
 
 
+NUMBERS = (int, float)
 #: Elements of a block of a selection, so that its bits and its result stay in the cache.
 PART = 1 << 15
 
 
 def chosen(condition: Any, x: Any, y: Any) -> Any:
-    """Select as ``np.where`` does; large arrays by bitwise operations, since NumPy's branches are unpredictable."""
-    if (condition.size < MANY or condition.dtype != bool or x.dtype != y.dtype or x.itemsize not in INTEGERS
+    """Select as ``np.where`` does; large arrays by bitwise operations, since NumPy's branches are unpredictable.
+    One of both may be a number.
+    """
+    if x.__class__ in NUMBERS:  # a number too large raises
+        x = y.dtype.type(x)
+    elif y.__class__ in NUMBERS:
+        y = x.dtype.type(y)
+    if condition.size < MANY:
+        return np.where(condition, x, y)
+    if (condition.dtype != bool or x.dtype != y.dtype or x.itemsize not in INTEGERS
             or not condition.flags.c_contiguous or any(
                 a.ndim and (a.shape != condition.shape or not a.flags.c_contiguous) for a in (x, y))):
         return np.where(condition, x, y)
