@@ -100,6 +100,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
     )
     from ._dispatch import return_types as return_types
     from ._dispatch.overloads import ops as ops
+    from ._dynamo.decorators import _disable_dynamo as _disable_dynamo
     from ._dynamo.eval_frame import compile as compile
     from ._higher_order_ops.cond import cond as cond
     from ._methods.checks import (

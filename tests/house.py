@@ -77,9 +77,9 @@ HOUSE = (
          "functional ones are never written", "what an operator does to them: `fake_impls.py`, `functional_tensor.py`"),
     Room("fx", "`torch.fx`: programs as graphs that are recorded, changed, printed as Python and run",
          "a pass: `passes/`"),
-    Room("_decomp _functorch func functorch", "operators written in others; `torch.func`, and how programs that write "
+    Room("_decomp _functorch func", "operators written in others; `torch.func`, and how programs that write "
          "become ones that compute", "an operator's decomposition: a row in a module of its family"),
-    Room("_higher_order_ops", "operators that take functions: `cond`, `while_loop`, `scan`, `map`",
+    Room("_higher_order_ops functorch", "operators that take functions: `cond`, `while_loop`, `scan`, `map`",
          "an operator: a module of its name"),
     Room("_compile compiler _dynamo _logging", "`torch.compile`: bytecode interpreted and calls recorded as graphs, "
          "guarded, optimised, and printed as the Python that runs", "an opcode: a method of `symbolic_convert.py`; an "

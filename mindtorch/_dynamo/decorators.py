@@ -31,6 +31,9 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     return call
 
 
+_disable_dynamo = disable  # as the library itself calls it: ``torch._disable_dynamo``
+
+
 def skip(fn: Any = None) -> Any:
     """Exclude a function itself from compilation (``torch._dynamo.skip``)."""
     return disable(fn, recursive=False)

@@ -30,6 +30,7 @@ PROGRAMS = {
     "saved outputs": lambda lib, x, y: x.sigmoid().tanh() @ y,
     "an input is written": lambda lib, x, y: (y.mul_(2), (x * 2) @ y)[1],
     "an input gets a history": lambda lib, x, y: (y.mul_(x.t()), y.sum() * 2)[1],
+    "an input that gets a history is returned": lambda lib, x, y: (y.add_(x.t()), y * 2),
     "an input that requires grad is written": lambda lib, x, y: ((z := x * 1).mul_(2), (z @ y).sum())[1],
     "a view of an input is written": lambda lib, x, y: (y[0].zero_(), x @ y)[1],
     "an input's layout is changed": lambda lib, x, y: (y.t_(), x * y)[1],
@@ -227,7 +228,8 @@ def test_an_input_that_newly_requires_grad_is_reported_on_request() -> None:
 
 def test_functorch_is_a_package_of_its_own() -> None:
     program = ("import mindtorch; mindtorch.install_as_torch(); import functorch; from functorch.compile import nop, "
-               "aot_function; import torch; print(functorch.vmap is torch.vmap, nop.__module__)")
+               "aot_function; from functorch.experimental.control_flow import cond; import torch; "
+               "print(functorch.vmap is torch.vmap and cond is torch.cond, nop.__module__)")
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert shown.split() == ["True", "mindtorch._functorch.compilers"]
 

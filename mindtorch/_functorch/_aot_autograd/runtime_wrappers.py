@@ -41,11 +41,11 @@ def autograd_function(forward: Boxed, backward: Boxed, meta: ViewAndMutationMeta
             results = [value._shallow_copy_and_detach() if isinstance(value, Tensor) and value._base is not None
                        and value._base._storage is value._storage and id(value) not in inputs else value
                        for value in results[:returned]]
-            without = [value for value, has in zip(results, meta.returns_with_tangents, strict=True)
-                       if isinstance(value, Tensor) and not has]
             for i, info in enumerate(meta.output_info):
                 if info.output_type not in COMPUTED:
                     results[written + i] = Hidden(results[written + i])  # made again from its base
+            without = [value for value, has in zip(results, meta.returns_with_tangents, strict=True)
+                       if isinstance(value, Tensor) and not has]  # a hidden one may be the value that an input receives
             ctx.mark_non_differentiable(*without)
             return tuple(results)
 
