@@ -197,7 +197,7 @@ def overridable_names(namespace: dict[str, Any], names: Iterable[str], creates: 
     ``has_torch_function`` that replaces the namespace's own decides for them, as it does in PyTorch.
     """
     def switch(found: Iterable[Any]) -> bool:
-        return namespace.get("has_torch_function", has_torch_function)(found)
+        return bool(namespace.get("has_torch_function", has_torch_function)(found))
 
     for name in names:
         function = namespace[name]

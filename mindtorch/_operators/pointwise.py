@@ -396,14 +396,15 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
     dtype = complex128 if result_type((self, exponent)).is_complex else float64
     check(self._dtype is dtype, lambda: f"the base given to float_power_ has dtype {NAMES[self._dtype.name]} but the "
           f"operation's result requires dtype {NAMES[dtype.name]}")
-    exponent = exponent.to(dtype) if hasattr(exponent, "_dtype") else exponent
-    return self.pow_(exponent)
+    self.pow_(exponent.to(dtype) if hasattr(exponent, "_dtype") else exponent)
+    return self
 
 
 def sgn_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     if not self._dtype.is_complex:
         return zeros_like(grad, None, None, None, None, contiguous_format)
-    return ((grad - result * result * conj(grad)) / (2 * self.abs())).masked_fill_(self == 0, 0)
+    slope: Tensor = (grad - result * result * conj(grad)) / (2 * self.abs())
+    return slope.masked_fill_(self == 0, 0)
 
 
 def reciprocal_grad(grad: Tensor, result: Tensor) -> Any:
