@@ -16,6 +16,8 @@ from ..._tensor import Tensor
 from ...nn.module import Module
 from ...nn.parameter import Parameter
 from .._collectives.engine import purpose
+from .._collectives.groups import get_world_size
+from .._collectives.objects import all_gather_object
 from ..device_mesh import DeviceMesh, _mesh_resources
 from . import _ops as _ops
 from ._collective_utils import mesh_broadcast
@@ -101,6 +103,9 @@ class DTensor(Tensor):
 
     @staticmethod
     def __new__(cls: Any, local_tensor: Tensor, spec: DTensorSpec, *, requires_grad: bool = False) -> Any:
+        if local_tensor.requires_grad and not requires_grad:
+            warnings.warn("To construct DTensor from torch.Tensor, it's recommended to use local_tensor.detach() and "
+                          "make requires_grad consistent.", stacklevel=2)
         meta = spec.tensor_meta
         out = Tensor._make_wrapper_subclass(
             cls, meta.shape, strides=meta.stride, dtype=meta.dtype, device=local_tensor.device,
@@ -157,12 +162,14 @@ class DTensor(Tensor):
             local_tensor: this process's part.
             device_mesh: the mesh; that of the ``with`` block unless given.
             placements: how the parts make the whole; all replicated unless given.
-            run_check: give all processes the first one's tensor along replicated dimensions.
+            run_check: compare the parts' dtypes, and give all processes the first one's tensor along replicated
+                dimensions.
             shape, stride: those of the whole, which are needed if the parts' sizes differ.
             grad_placements: how the gradient lies that comes back.
 
         Raises:
             RuntimeError: if the part is a DTensor, or only one of shape and stride is given.
+            ValueError: with ``run_check``, if the parts' dtypes or ``requires_grad`` differ.
         """
         if isinstance(local_tensor, DTensor):
             raise RuntimeError("the local_tensor argument only accepts torch.Tensor but got "
@@ -182,6 +189,7 @@ class DTensor(Tensor):
         if mesh.get_coordinate() is None:
             local_tensor = local_tensor.new_empty(0)
         elif run_check:
+            _check_agreement(local_tensor)
             for i, placement in enumerate(lie):
                 if placement.is_replicate():
                     local_tensor = _from_first(local_tensor, mesh, i)
@@ -250,6 +258,15 @@ def normalized(placements: Sequence[Placement] | None, mesh: DeviceMesh, ndim: i
     return tuple(out)
 
 
+def _check_agreement(local: Tensor) -> None:
+    """Raise ValueError in all processes of the world if their parts differ in dtype or ``requires_grad``."""
+    found: list[Any] = [None] * get_world_size()
+    all_gather_object(found, (str(local.dtype), local.requires_grad))
+    if len(set(found)) > 1:
+        raise ValueError("Inconsistent tensor metadata (including shape and stride) across ranks: (dtype, requires_grad"
+                         f") are {found}")
+
+
 def _scaled(local: Tensor, shape: Sequence[int]) -> tuple[int, ...]:
     """Return the strides of a whole whose parts have the strides of this one."""
     if local.is_contiguous():
@@ -305,6 +322,12 @@ def distribute_tensor(tensor: Tensor, device_mesh: DeviceMesh | None = None,
         spec = DTensorSpec(mesh, lie, spec_of(tensor))
         part = redistribute_local_tensor(local, spec.with_placements((Replicate(),) * mesh.ndim), spec)
     return DTensor(part if part is not tensor else part.detach(), spec, requires_grad=tensor.requires_grad)
+
+
+def _shard_tensor(full_tensor: Tensor, placements: Sequence[Placement],
+                  device_mesh: DeviceMesh | None = None) -> DTensor:
+    """Divide a tensor that all processes have, without communication."""
+    return distribute_tensor(full_tensor, device_mesh, placements, src_data_rank=None)
 
 
 def distribute_module(module: Module, device_mesh: DeviceMesh | None = None,

@@ -144,8 +144,7 @@ def dispatch(cls: Any, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -
         tensors = list(tensors_in(given))
         for index in written:
             written_back(tensors[index])
-        return next(value for value in (given[a.name] for a in func._schema.arguments) if isinstance(value, cls)) if (
-            len(written) == 1) else [value for value in given.values() if isinstance(value, cls)][:len(written)]
+        return tensors[written[0]] if len(written) == 1 else [tensors[index] for index in written]
     source = next((tensor for tensor in tensors_in(given) if isinstance(tensor, cls)), None) if func.is_view else None
     elsewhere = source._elsewhere if source is not None else None
     if source is not None and parts[0] is not locals_[0]:

@@ -67,7 +67,8 @@ def index(call: Call) -> Iterator[Row]:
                 yield call.row(Shard(taken[0] + dim), indices=Shard(dim))
 
 
-@rule("tril triu linalg_inv_ex cholesky linalg_cholesky_ex linalg_qr linalg_solve_ex linalg_det _linalg_det")
+@rule("tril triu linalg_inv_ex cholesky linalg_cholesky_ex linalg_qr linalg_solve_ex linalg_det _linalg_det "
+      "_linalg_svd _linalg_eigh")
 def matrices(call: Call) -> Iterator[Row]:
     yield from (call.all(Shard(dim)) for dim in range(call.ndim() - 2))
     if call.name in ("tril", "triu"):

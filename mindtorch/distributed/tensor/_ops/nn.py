@@ -36,14 +36,17 @@ def convolution_backward(call: Call) -> Iterator[Row]:
 
 #: Operators that treat each sample, or each channel of it, by itself.
 SAMPLES = """max_pool2d_with_indices max_pool2d_with_indices_backward max_pool3d_with_indices avg_pool2d
-avg_pool2d_backward avg_pool3d _adaptive_avg_pool2d _adaptive_avg_pool2d_backward adaptive_max_pool2d upsample_nearest1d
-upsample_nearest2d upsample_nearest2d_backward upsample_bilinear2d upsample_bilinear2d_backward reflection_pad2d
-replication_pad2d pixel_shuffle col2im im2col"""
+avg_pool2d_backward avg_pool3d _adaptive_avg_pool2d _adaptive_avg_pool2d_backward adaptive_max_pool2d
+reflection_pad2d replication_pad2d pixel_shuffle col2im im2col"""
+UPSAMPLED = " ".join(f"{name} {name}_backward" for name in (
+    "upsample_linear1d", "upsample_bilinear2d", "_upsample_bilinear2d_aa", "upsample_bicubic2d",
+    "_upsample_bicubic2d_aa", "upsample_trilinear3d", *(f"{kind}{dims}d" for dims in (1, 2, 3) for kind in (
+        "upsample_nearest", "_upsample_nearest_exact"))))
 
 
-@rule(SAMPLES)
+@rule(f"{SAMPLES} {UPSAMPLED}")
 def samples(call: Call) -> Iterator[Row]:
-    if call.ndim() == 4:
+    if call.ndim() == 4 or "upsample" in call.name:
         yield call.all(Shard(0))
         if not call.name.startswith(("pixel", "col", "im")):
             yield call.all(Shard(1))
