@@ -84,6 +84,8 @@ HOUSE = (
     Room("_compile compiler _dynamo _logging", "`torch.compile`: bytecode interpreted and calls recorded as graphs, "
          "guarded, optimised, and printed as the Python that runs", "an opcode: a method of `symbolic_convert.py`; an "
          "optimisation: `passes.py`; an operator in fused kernels: `kernels.py`"),
+    Room("distributed.pipelining", "models as stages in several processes, through which microbatches go",
+         "a schedule: `schedules.py`"),
     Room("export", "`torch.export`: programs as graphs ahead of time, and in files",
          "a kind of value in files: `archive.py`"),
     Room("introspect", "facts about tensors, graphs, storages, streams and errors, as dataclasses",
@@ -172,12 +174,10 @@ def pair(source: str, target: str) -> tuple[str, str]:
 
 
 def height(module: str) -> int | None:
-    """Return the room of a module, counted from the top of the map; None if it has none."""
-    for number, room in enumerate(HOUSE):
-        for part in room.parts.split():
-            if f"{module}.".startswith(f"{PACKAGE}.{part}."):
-                return number
-    return None
+    """Return the room of a module, counted from the top of the map: the one with its longest name; None without one."""
+    found = [(len(part), number) for number, room in enumerate(HOUSE) for part in room.parts.split()
+             if f"{module}.".startswith(f"{PACKAGE}.{part}.")]
+    return max(found)[1] if found else None
 
 
 def upward(edges: Mapping[str, Mapping[str, int]]) -> list[str]:

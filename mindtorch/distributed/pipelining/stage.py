@@ -19,7 +19,7 @@ class PipelineStage:
 
     Args:
         submodule: the part; it takes what the stage before returns.
-        stage_index, num_stages: which part it is: that of this rank of the group.
+        stage_index, num_stages: which part it is. With more parts than ranks, rank ``stage_index % ranks`` has it.
         device: of the tensors.
         input_args, output_args: examples, which are not needed: stages exchange the shapes with the first microbatch.
         group: the processes; the world unless given.
@@ -34,26 +34,32 @@ class PipelineStage:
         self.group = resolve(group)
         if not 0 <= stage_index < num_stages:
             raise ValueError(f"Stage index {stage_index} is out of range of {num_stages}")
-        if self.group.rank() != stage_index:
-            raise ValueError(f"stage {stage_index} belongs to rank {stage_index} of its group, not to rank "
-                             f"{self.group.rank()}: there is one stage a process")
+        if self.group.rank() != stage_index % self.group.size():
+            raise ValueError(f"stage {stage_index} belongs to rank {stage_index % self.group.size()} of its group, not "
+                             f"to rank {self.group.rank()}: the ranks take the stages in turn")
         self.is_first, self.is_last = stage_index == 0, stage_index == num_stages - 1
         self._metas: list[Any] | None = None  # shapes and dtypes of what the stage before sends
         self._announced = False
         self._works: list[Any] = []
         self.saved: dict[int, tuple[tuple[Any, ...], tuple[Tensor, ...]]] = {}
 
-    def _tag(self, chunk: int, place: int, backward: bool) -> int:
-        return 2 * (64 * chunk + place) + backward
+    def _rank(self, stage: int) -> int:
+        """Return the process of a stage."""
+        return stage % self.group.size()
+
+    def _tag(self, stage: int, chunk: int, place: int, backward: bool) -> int:
+        """Return the number of a message of this stage and a neighbour."""
+        return 2 * (64 * (self.num_stages * chunk + min(stage, self.stage_index)) + place) + backward
 
     def _send(self, tensors: Any, to: int, chunk: int, backward: bool) -> None:
-        self._works += [(isend(tensor.contiguous(), group=self.group, group_dst=to,
-                               tag=self._tag(chunk, place, backward)), tensor)
+        self._works += [(isend(tensor.contiguous(), group=self.group, group_dst=self._rank(to),
+                               tag=self._tag(to, chunk, place, backward)), tensor)
                         for place, tensor in enumerate(tensors)]
 
     def _receive(self, metas: Any, source: int, chunk: int, backward: bool) -> list[Tensor]:
         found = [empty(shape, dtype=dtype, device=self.device) for shape, dtype in metas]
-        works = [irecv(tensor, group=self.group, group_src=source, tag=self._tag(chunk, place, backward))
+        works = [irecv(tensor, group=self.group, group_src=self._rank(source),
+                       tag=self._tag(source, chunk, place, backward))
                  for place, tensor in enumerate(found)]
         for work in works:
             assert work is not None
@@ -65,7 +71,7 @@ class PipelineStage:
         if not self.is_first:
             if self._metas is None:
                 box: list[Any] = [None]
-                recv_object_list(box, group=self.group, group_src=self.stage_index - 1)
+                recv_object_list(box, group=self.group, group_src=self._rank(self.stage_index - 1))
                 self._metas = box[0]
             args = tuple(tensor.requires_grad_(keep and tensor.is_floating_point())
                          for tensor in self._receive(self._metas, self.stage_index - 1, chunk, False))
@@ -76,7 +82,7 @@ class PipelineStage:
         if not self.is_last:
             if not self._announced:
                 metas = [(tuple(tensor.shape), tensor.dtype) for tensor in outputs]
-                send_object_list([metas], group=self.group, group_dst=self.stage_index + 1)
+                send_object_list([metas], group=self.group, group_dst=self._rank(self.stage_index + 1))
                 self._announced = True
             self._send([tensor.detach() for tensor in outputs], self.stage_index + 1, chunk, False)
         return output
@@ -88,10 +94,11 @@ class PipelineStage:
             assert loss is not None
             run_backward((loss,))
         else:
-            wanted = [tensor for tensor in outputs if tensor.requires_grad]
-            gradients = self._receive([(tuple(tensor.shape), tensor.dtype) for tensor in wanted],
+            sent = [tensor for tensor in outputs if tensor.is_floating_point()]
+            gradients = self._receive([(tuple(tensor.shape), tensor.dtype) for tensor in sent],
                                       self.stage_index + 1, chunk, True)
-            run_backward(tuple(wanted), tuple(gradients))
+            pairs = [pair for pair in zip(sent, gradients, strict=True) if pair[0].requires_grad]
+            run_backward(tuple(tensor for tensor, _ in pairs), tuple(gradient for _, gradient in pairs))
         if not self.is_first:
             gradients = [tensor.new_zeros(tensor.shape) if tensor.grad is None else tensor.grad
                          for tensor in args if isinstance(tensor, Tensor) and tensor.requires_grad]

@@ -10,7 +10,10 @@ from torch import nn
 from torch.distributed._composable import replicate
 from torch.distributed.algorithms import Join
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
-from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
+from torch.distributed.pipelining import (
+    PipelineStage, Schedule1F1B, ScheduleGPipe, ScheduleInterleaved1F1B, ScheduleLoopedBFS, SplitPoint, pipe_split,
+    pipeline,
+)
 from torch.nn.parallel import DistributedDataParallel
 
 dist.init_process_group("gloo")
@@ -113,6 +116,70 @@ def check_pipelines():
         for parameter, gradient in zip(layers[rank].parameters(), expected, strict=True):
             torch.testing.assert_close(parameter.grad, gradient)
         assert rank == 0 or (out.shape == y.shape and abs(torch.stack(losses).mean() - loss) < 1e-6)
+
+
+class Blocks(nn.Module):
+    """Blocks whose stages need the model's input as well."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.inside = nn.ModuleList(nn.Sequential(nn.Linear(4, 4), nn.Tanh()) for _ in range(4))
+        self.last = nn.Linear(4, 3)
+
+    def forward(self, x):
+        y = x
+        for block in self.inside:
+            y = block(y) + x
+        return self.last(y)
+
+
+class Marked(Blocks):
+    """Blocks that say where they are divided."""
+
+    def forward(self, x):
+        y = self.inside[1](self.inside[0](x))
+        pipe_split()
+        return self.last(self.inside[3](self.inside[2](y)) + x)
+
+
+def check_models_are_divided_into_stages():
+    begin = SplitPoint.BEGINNING
+    x, y = torch.randn(8, 4), torch.randn(8, 3)
+    for model, spec in ((Blocks(), {"inside.1": SplitPoint.END, "last": begin}),
+                        (Blocks(), {"inside.1": begin, "inside.2": begin, "last": begin}), (Marked(), None)):
+        loss = nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        expected = {name: parameter.grad for name, parameter in model.named_parameters()}
+        model.zero_grad()
+        pipe = pipeline(model, (x[:2],), split_spec=spec)
+        torch.testing.assert_close(pipe(x), model(x))
+        names = [name for i in range(pipe.num_stages) for name, _ in pipe.get_stage_module(i).named_parameters()]
+        assert sorted(names) == sorted(expected), names
+        stages = [pipe.build_stage(i, "cpu") for i in range(rank, pipe.num_stages, size)]
+        kinds = (Schedule1F1B,) if len(stages) == 1 else (ScheduleInterleaved1F1B, ScheduleLoopedBFS)
+        for kind in kinds if pipe.num_stages % size == 0 else ():
+            run = kind(stages[0] if kind is Schedule1F1B else stages, 4, nn.functional.mse_loss)
+            model.zero_grad()
+            losses = []
+            run.step(*[x] * (rank == 0), **{"target": y, "losses": losses} if rank else {})
+            for stage in stages:
+                for name, parameter in stage.submod.named_parameters():
+                    torch.testing.assert_close(parameter.grad, expected[name], msg=f"{kind} {name}")
+            assert rank == 0 or abs(torch.stack(losses).mean() - loss) < 1e-6
+
+
+def check_what_cannot_be_divided():
+    tied = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+    tied[1].weight = tied[0].weight
+    for model, spec, why in ((tied, {"1": SplitPoint.BEGINNING}, "each would train its own"),
+                             (Blocks(), {"outside": SplitPoint.END}, "only the submodules")):
+        try:
+            pipeline(model, (torch.ones(1, 3 if model is tied else 4),), split_spec=spec)
+        except (RuntimeError, ValueError) as error:
+            assert why in str(error), error
+        else:
+            raise AssertionError(why)
 
 
 report(globals())
