@@ -273,6 +273,10 @@ def test_the_times_of_measuring_are_taken_out_around_events_and_after_notes():
     # 100 to 110; 40 less 20 of noting and 5; 30 less 5; 40; 80 less 5; 90 less 5
     assert clock == {110: 10, 150: 25, 180: 50, 220: 90, 300: 165, 390: 250} and measuring == 290 - 250
     assert _without_measuring(100, rows, 1000)[0][220] == 10 + 40, "what an operator took by itself stays"
+    close = [(110, -150, "outer", None), (112, -148, "inner", None), (200, -220, "next", None)]
+    clock, measuring = _without_measuring(100, close, 10)
+    assert measuring == 5 + 2 + 2 + 16, "what has no room in a gap is taken out of the next one"
+    assert clock[148] - clock[112] == 36
 
 
 def test_a_profile_of_many_small_operators_leaves_out_what_measuring_them_takes():

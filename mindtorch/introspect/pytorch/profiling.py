@@ -193,16 +193,19 @@ def _read(events: Any, found: Measured, passes: tuple[float, float, float], abse
 def _without_measuring(begin: int, rows: Sequence[tuple[int, int, str, Around | None]], each: float
                        ) -> tuple[dict[int, int], int]:
     """Return, for each time at which something begins or ends, the nanoseconds since ``begin`` without those of
-    measuring, and their sum. The profiler takes half of ``each`` right before an event, and half right after it.
+    measuring, and their sum. The profiler takes half of ``each`` right before an event, and half right after it. Where
+    there is not so much time between two events, the rest is taken out of the next gap between events.
     """
     half = round(each / 2)
     moments = []
     for start, minus, _, call in rows:
         moments += [(start, half, 0), (-minus, 0, half)] if call is None else [
             (start, 0, call.noting[0]), (-minus, 0, call.noting[1])]
-    clock, time, last, owed = {}, 0, begin, 0
+    clock, time, last, owed, debt = {}, 0, begin, 0, 0
     for moment, before, after in sorted(moments):
-        time += max(0, moment - last - owed - before)
+        taken = owed + before + debt if owed + before else 0  # what an operator took by itself stays
+        debt = max(0, taken - moment + last) if taken else debt
+        time += max(0, moment - last - taken)
         clock[moment], last, owed = time, moment, after
     return clock, last - begin - time
 
