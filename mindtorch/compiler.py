@@ -1,20 +1,25 @@
 """``torch.compiler``: queries and settings of the compiler."""
 from __future__ import annotations
 
-from contextlib import ContextDecorator
+import functools
+from collections.abc import Callable
 from typing import Any
 
-from ._base.interrupts import leaving
-from ._compile.stance import STANCES, stance as _stance
-from ._dynamo.backends.registry import list_backends
+import numpy as np
+
+from ._compile.stance import set_stance
+from ._creation import as_tensor
+from ._dynamo.backends.registry import get_default_backend, list_backends, set_default_backend
 from ._dynamo.decorators import (
     allow_in_graph, assume_constant_result, disable, is_compiling, is_dynamo_compiling, substitute_in_graph,
 )
 from ._dynamo.eval_frame import compile, reset
+from ._tensor import Tensor
+from ._transforms.pytree import tree_map
 
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable",
-           "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance",
-           "substitute_in_graph"]
+           "get_default_backend", "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends",
+           "nested_compile_region", "reset", "set_default_backend", "set_stance", "substitute_in_graph", "wrap_numpy"]
 __dir__ = __all__.copy
 
 
@@ -27,29 +32,24 @@ def cudagraph_mark_step_begin() -> None:
     """Do nothing: there are no CUDA graphs (``torch.compiler.cudagraph_mark_step_begin``)."""
 
 
-class set_stance(ContextDecorator):
-    """When compiled functions of this thread are compiled (again): ``default``, ``force_eager``, ``eager_on_recompile``
-    or ``fail_on_recompile``; a setting, a ``with`` block or a decorator (``torch.compiler.set_stance``).
+def nested_compile_region(fn: Any = None, *, options: Any = None, max_reuse_entries: int = 8,
+                          reuse_hash_fn: Callable[..., int] | None = None) -> Any:
+    """Return a function as it is: a region that repeats is compiled with its caller, since compiling is fast here
+    (``torch.compiler.nested_compile_region``). Without ``fn``, return a decorator.
+    """
+    return (lambda function: function) if fn is None else fn
+
+
+def wrap_numpy(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of tensors for one of NumPy arrays; the arrays share the tensors' memory
+    (``torch.compiler.wrap_numpy``).
 
     Raises:
-        RuntimeError: if there is no such stance.
+        RuntimeError: from the call, for a tensor that requires grad.
     """
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = tree_map(lambda value: value.numpy() if isinstance(value, Tensor) else value, (args, kwargs))
+        return tree_map(lambda value: as_tensor(value) if isinstance(value, np.ndarray) else value, f(*args, **kwargs))
 
-    def __init__(self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False,
-                 force_backend: Any = None) -> None:
-        if stance not in STANCES:
-            raise RuntimeError(f"invalid torch.compile stance '{stance}'")
-        self.stance, self.before = stance, _stance.name
-        _stance.name = stance
-
-    def __enter__(self) -> None:
-        _stance.name = self.stance
-
-    @leaving(lambda block: lambda gone: block.__exit__())
-    def __exit__(self, *exc: object) -> None:
-        _stance.name = self.before
-
-    def __call__(self, func: Any) -> Any:
-        """Decorate a function, in whose calls alone the stance holds."""
-        _stance.name = self.before
-        return super().__call__(func)
+    return call

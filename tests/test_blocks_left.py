@@ -20,6 +20,7 @@ import mindtorch as torch
 from mindtorch._autograd.anomaly import AnomalyMode
 from mindtorch._backends.npu.runtime import thread
 from mindtorch._backends.npu.streams import _entered
+from mindtorch._compile.stance import stance_of_thread
 from mindtorch._dispatch import dispatcher, observers, torch_function
 from mindtorch._dispatch.local import LocalState, local
 from mindtorch._utils import loading
@@ -43,7 +44,7 @@ def state() -> dict[str, Any]:
         "anomaly": (AnomalyMode.enabled, AnomalyMode.check_nan), "profiles": autograd_profiler._active,
         "npu": (thread.device, torch.npu.current_stream(), len(_entered.before)), "gc": gc.isenabled(),
         "files": (loading.skip_data, weights_only.marked()), "autocast": torch.is_autocast_cache_enabled(),
-        "stance": torch.compiler._stance.name,
+        "stance": stance_of_thread.name,
         "hooks": (len(module_hooks.global_forward_pre_hooks), len(module_hooks.global_forward_hooks)),
     }
 

@@ -156,6 +156,9 @@ def test_what_is_marked_for_a_compiler_runs_as_it_is(monkeypatch) -> None:
         assert mark(count)([1]) == 1
     with compiler.set_stance("force_eager"):
         assert compiler.set_stance("eager_on_recompile")(count)([1]) == 1
+    assert compiler.nested_compile_region(count) is count and mindtorch._dynamo.run(count)([1]) == 1
+    with pytest.raises(NotImplementedError, match="force_backend"):
+        compiler.set_stance("default", force_backend="eager")
     assert compiler.list_backends() == ["inductor"] and compiler.reset() is None
     monkeypatch.setattr(mindtorch._dynamo.config, "suppress_errors", True)
 

@@ -14,7 +14,7 @@ from typing import Any
 from .._base import forks
 from .._compile import config
 from .._compile.logs import log
-from .._compile.stance import stance
+from .._compile.stance import stance_of_thread
 from .._dispatch import dispatcher
 from .._dispatch.keys import ADDED, FUNCTION, OBSERVED, THREAD_STATE
 from .._dispatch.local import local, shared
@@ -107,7 +107,7 @@ class Frame:
     def __call__(self, closure: tuple[Any, ...], /, *args: Any, **kwargs: Any) -> Any:
         """Run the program that fits, or make one."""
         mode = dispatcher.mode
-        if self.skipped or stance.name == "force_eager" or (mode & ~OBSERVED and (
+        if self.skipped or stance_of_thread.name == "force_eager" or (mode & ~OBSERVED and (
                 mode & ~(OBSERVED | THREAD_STATE | FUNCTION | ADDED) or not _plain_thread())):
             return self.plain(closure, args, kwargs)
         try:
@@ -152,17 +152,17 @@ class Frame:
         return entry.run(closure, *args, **kwargs)
 
     def _may_compile(self, closure: tuple[Any, ...], args: Any, kwargs: Any) -> bool:
-        """Return whether a further program may be made, and log why it is."""
+        """Return whether a program may be made, and log why it is if there are others."""
+        if stance_of_thread.name == "eager_on_recompile":
+            return False
+        if stance_of_thread.name == "fail_on_recompile":
+            raise RuntimeError("Detected recompile when torch.compile stance is 'fail_on_recompile'")
         if not self.entries:
             return True
         reasons = self.reasons(closure, args, kwargs)
         log("recompiles", lambda: f"Recompiling function {self.__name__} in {self.function.__code__.co_filename}:"
             f"{self.function.__code__.co_firstlineno}\n    triggered by the following guard failure(s):\n" + "\n".join(
                 f"    - {number}/{reason}" for number, reason in enumerate(reasons)))
-        if stance.name == "eager_on_recompile":
-            return False
-        if stance.name == "fail_on_recompile":
-            raise RuntimeError("Detected recompile when torch.compile stance is 'fail_on_recompile'")
         if config.error_on_recompile:
             raise RecompileError(f"Recompiling function {self.__name__}: {'; '.join(reasons)}")
         if len(self.entries) < config.recompile_limit:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from . import trace_rules
 from .exc import Break
-from .marks import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
+from .marks import mark_dynamic, mark_static, mark_static_address, mark_unbacked, maybe_mark_dynamic
 from .variables.base import ConstantVariable, Translator, Variable
 from .variables.builtin import SPECIAL
 
@@ -120,4 +120,5 @@ def _nothing(tx: Translator, *args: Variable, **kwargs: Variable) -> Variable:
 
 
 SPECIAL.update({id(graph_break): _break, id(is_compiling): _yes, id(is_dynamo_compiling): _yes,
-                **{id(mark): _nothing for mark in (mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic)}})
+                **{id(mark): _nothing for mark in (
+                    mark_dynamic, mark_static, mark_static_address, mark_unbacked, maybe_mark_dynamic)}})

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .._compile.modules import OptimizedModule
+from .._compile.stance import set_stance
 from ..nn.module import Module
-from .backends.registry import lookup_backend
+from .backends.registry import get_default_backend, lookup_backend
 from .convert_frame import Compiler, Entry, has_hooks
 from .trace_rules import is_in_graph
 
@@ -18,13 +19,14 @@ MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagrap
 _compiled: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
-def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: Any = "inductor",
+def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: Any = None,
             mode: str | None = None, options: dict[str, Any] | None = None, disable: bool = False) -> Any:
     """Return a function or module that runs as an optimised program; also a decorator (``torch.compile``).
 
     ``backend`` is a name (``list_backends``), or a function that takes a ``torch.fx.GraphModule`` and a list of example
-    inputs and returns the function that runs. The bytecode is interpreted, and divided at graph breaks; with
-    ``fullgraph`` a break raises. ``mode`` and ``options`` are passed to a backend that is a function.
+    inputs and returns the function that runs; None is ``torch.compiler.get_default_backend()``. The bytecode is
+    interpreted, and divided at graph breaks; with ``fullgraph`` a break raises. ``mode`` and ``options`` are passed to
+    a backend that is a function.
 
     Raises:
         RuntimeError: if both ``mode`` and ``options`` are given, or the mode does not exist.
@@ -34,6 +36,7 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     if mode is not None and mode not in MODES:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
+    backend = get_default_backend() if backend is None else backend
     if model is None:
         return lambda function: compile(function, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
                                         options=options, disable=disable)
@@ -124,6 +127,21 @@ def optimize_assert(backend: Any, **options: Any) -> Callable[[Any], Any]:
     return optimize(backend, nopython=True)
 
 
+def run(fn: Callable[..., Any] | None = None) -> Any:
+    """Return a function that runs the programs that a compiled function has, and makes no others
+    (``torch._dynamo.run``). Without ``fn``, return a decorator.
+    """
+    if fn is None:
+        return run
+
+    @functools.wraps(fn, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with set_stance("eager_on_recompile"):
+            return fn(*args, **kwargs)
+
+    return call
+
+
 def reset() -> None:
     """Forget all programs (``torch.compiler.reset``, ``torch._dynamo.reset``)."""
     for compiled in [*_compiled]:
@@ -135,4 +153,4 @@ def is_dynamo_supported() -> bool:
     return True
 
 
-__all__ = ["OptimizedModule", "compile", "is_dynamo_supported", "optimize", "optimize_assert", "reset"]
+__all__ = ["OptimizedModule", "compile", "is_dynamo_supported", "optimize", "optimize_assert", "reset", "run"]

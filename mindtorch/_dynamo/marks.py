@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .._tensor import Tensor
+
 
 class _DimRange(NamedTuple):
     """The sizes that a marked dimension may have."""
@@ -56,6 +58,18 @@ def mark_unbacked(t: Any, index: Any, hint_override: int | None = None, strict: 
     (``torch._dynamo.decorators.mark_unbacked``).
     """
     _add(t, "_dynamo_unbacked_indices", index)
+
+
+def mark_static_address(t: Any, guard: bool = False) -> None:
+    """Note that a tensor's memory stays where it is; with ``guard``, that programs depend on it
+    (``torch._dynamo.mark_static_address``). Programs here read the memory at each call, so neither changes them.
+
+    Raises:
+        TypeError: for a value that is no tensor.
+    """
+    if not isinstance(t, Tensor):
+        raise TypeError(f"mark_static_address expects a tensor but received {type(t)}")
+    t.__dict__["_dynamo_static_input_type"] = "guarded" if guard else "unguarded"
 
 
 def range_of(t: Any) -> list[int]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from .._base.call_site import PACKAGE, cell_of
 from .._base.interrupts import contextmanager
-from .._compile.stance import stance
+from .._compile.stance import stance_of_thread
 from .._tensor import Tensor
 from ..nn.module import Module
 from .capturing import Capturing
@@ -135,7 +135,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 def _fastest(function: Callable[[], Any], eagerly: bool = False) -> float:
     """Return the seconds of the fastest call; ``eagerly`` runs compiled functions inside as they are written."""
-    before, stance.name = stance.name, "force_eager" if eagerly else stance.name
+    before, stance_of_thread.name = stance_of_thread.name, "force_eager" if eagerly else stance_of_thread.name
     try:
         function()
         end, best, count = perf_counter() + LONGEST, float("inf"), 1
@@ -148,7 +148,7 @@ def _fastest(function: Callable[[], Any], eagerly: bool = False) -> float:
             count = count * 2 if spent < 0.002 else count
         return best
     finally:
-        stance.name = before
+        stance_of_thread.name = before
 
 
 __all__ = ["CompileFacts", "compile_facts", "is_users", "uses_pytorch", "watch_compile"]

@@ -359,3 +359,33 @@ def test_the_data_model_is_pythons(name) -> None:
 def test_a_truth_that_is_no_bool_raises_as_python_does() -> None:
     with pytest.raises(TypeError, match="__bool__ should return bool, returned int"):
         torch.compile(lambda x: x + 1 if Odd(1) else x, backend="eager")(torch.ones(2))
+
+
+def test_the_default_backend_is_that_of_later_calls_without_one() -> None:
+    graphs = []
+    torch.compiler.set_default_backend(lambda graph, inputs: graphs.append(graph) or graph.forward)
+    try:
+        assert torch.compile(lambda x: x + 1)(torch.ones(1)).item() == 2 and len(graphs) == 1
+        with pytest.raises(TypeError, match="string or callable"):
+            torch.compiler.set_default_backend(3)
+    finally:
+        torch.compiler.set_default_backend(None)
+    assert torch.compiler.get_default_backend() == "inductor"
+
+
+def test_run_makes_no_program() -> None:
+    counter = CompileCounter()
+    compiled = torch.compile(lambda x: x + 1, backend=counter)
+    with torch.compiler.set_stance("fail_on_recompile"), pytest.raises(RuntimeError, match="Detected recompile"):
+        compiled(torch.ones(2))
+    assert torch._dynamo.run(compiled)(torch.ones(2)).tolist() == [2, 2] and counter.frame_count == 0
+    compiled(torch.ones(2))
+    assert torch._dynamo.run(compiled)(torch.ones(2)).tolist() == [2, 2] and counter.frame_count == 1
+
+
+def test_a_static_address_changes_no_result_and_numpys_functions_take_tensors() -> None:
+    torch._dynamo.mark_static_address(x := torch.ones(2))
+    assert torch.compile(lambda x: x * 2)(x).tolist() == [2, 2]
+    with pytest.raises(TypeError, match="expects a tensor"):
+        torch._dynamo.mark_static_address(1)
+    assert torch.compiler.wrap_numpy(lambda a, b: [a + b])(x, b=x)[0].tolist() == [2, 2]

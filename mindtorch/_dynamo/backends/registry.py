@@ -28,6 +28,26 @@ def register_backend(compiler_fn: Any = None, name: str | None = None, tags: Seq
     return compiler_fn
 
 
+_default: list[Any] = ["inductor"]
+
+
+def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
+    """Set the backend of ``torch.compile`` without ``backend``; None resets it to ``inductor``
+    (``torch.compiler.set_default_backend``).
+
+    Raises:
+        TypeError: for a value that is neither a name nor a function.
+    """
+    if backend is not None and not isinstance(backend, str) and not callable(backend):
+        raise TypeError(f"backend must be a string or callable, got {type(backend)}")
+    _default[0] = "inductor" if backend is None else backend
+
+
+def get_default_backend() -> str | Callable[..., Any]:
+    """Return the backend of ``torch.compile`` without ``backend`` (``torch.compiler.get_default_backend``)."""
+    return _default[0]
+
+
 def lookup_backend(compiler_fn: Any) -> Callable[..., Any]:
     """Return a backend by its name; a function is one itself (``torch._dynamo.lookup_backend``).
 
