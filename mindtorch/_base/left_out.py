@@ -16,6 +16,19 @@ ROWS = {
     "ao.quantization nn.intrinsic nn.qat nn.quantized nn.quantizable":
         "of quantisation there are observers, fake quantisation, quantised tensors and dynamically quantised layers",
     "distributed.rpc": "there are no remote calls; collectives and `send`/`recv` exchange tensors and objects",
+    "distributed.AllToAllOptions distributed.AllreduceCoalescedOptions distributed.AllreduceOptions "
+    "distributed.BarrierOptions distributed.BroadcastOptions distributed.GatherOptions "
+    "distributed.ReduceOptions distributed.ReduceScatterOptions distributed.ScatterOptions":
+        "they belong to groups' methods in C++; the functions of `torch.distributed` take them as arguments",
+    "distributed.BackendConfig distributed.BuiltinCommHookType distributed.Logger distributed.ProcessGroupGloo "
+    "distributed.QueueEmptyError distributed.Reducer":
+        "they are classes of C++; groups are MPI's, and hooks are functions in Python",
+    "distributed.reduce_op": "it is deprecated; `ReduceOp` has the reductions",
+    "distributed.register_rendezvous_handler":
+        "ranks meet by `env://`, `tcp://`, `file://`, or a store of the program's own",
+    "distributed.shrink_group": "only NCCL has it; ranks that are left make a group by `new_group`",
+    "distributed.breakpoint": "ranks share one terminal; run the program in one process to stop in it",
+    "distributed.remote_device": "there are no remote calls",
     "distributed.checkpoint.hf_storage distributed.checkpoint._consolidate_hf_safetensors":
         "`torch.load` and the library safetensors read and write these files",
     "lobpcg": "`torch.linalg.eigh` gives all eigenvalues, of which the wanted ones can be taken",

@@ -26,6 +26,15 @@ from ._collectives.groups import (
     is_xccl_available as is_xccl_available, new_group as new_group, new_subgroups as new_subgroups,
     new_subgroups_by_enumeration as new_subgroups_by_enumeration,
 )
+from ._collectives.names import (
+    Backend as Backend, DebugLevel as DebugLevel, GroupName as GroupName, all_gather_coalesced as all_gather_coalesced,
+    all_gather_single as all_gather_single, all_reduce_coalesced as all_reduce_coalesced,
+    get_backend_config as get_backend_config, get_debug_level as get_debug_level,
+    get_default_backend_for_device as get_default_backend_for_device, record_comm as record_comm,
+    reduce_scatter_single as reduce_scatter_single, set_debug_level as set_debug_level,
+    set_debug_level_from_env as set_debug_level_from_env, split_group as split_group,
+    supports_complex as supports_complex,
+)
 from ._collectives.objects import (
     all_gather_object as all_gather_object, broadcast_object_list as broadcast_object_list,
     gather_object as gather_object, recv_object_list as recv_object_list, scatter_object_list as scatter_object_list,

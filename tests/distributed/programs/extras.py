@@ -143,6 +143,17 @@ class Marked(Blocks):
         return self.last(self.inside[3](self.inside[2](y)) + x)
 
 
+def check_groups_are_split_and_tensors_travel_together():
+    group = dist.split_group(split_ranks=[[1], [0]])
+    assert dist.get_process_group_ranks(group) == [rank]
+    several = [torch.full((2,), rank + 1.0), torch.full((3,), rank + 2.0)]
+    dist.all_reduce_coalesced(several)
+    assert [x.tolist() for x in several] == [[3.0] * 2, [5.0] * 3]
+    rows = [[torch.empty(1), torch.empty(2)] for _ in range(size)]
+    dist.all_gather_coalesced(rows, [torch.full((1,), float(rank)), torch.full((2,), rank + 4.0)])
+    assert [[x.tolist() for x in row] for row in rows] == [[[0.0], [4.0] * 2], [[1.0], [5.0] * 2]]
+
+
 def check_models_are_divided_into_stages():
     begin = SplitPoint.BEGINNING
     x, y = torch.randn(8, 4), torch.randn(8, 3)
