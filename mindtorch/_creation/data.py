@@ -242,7 +242,8 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
         return out.requires_grad_() if requires_grad else out
     where = _device.resolve_device(device)
     if isinstance(data, np.ndarray):
-        dtype = dtype or from_numpy_dtype(data.dtype)
+        own = from_numpy_dtype(data.dtype)  # refuses objects, whatever the dtype
+        dtype = dtype or own
         array = _converted(data, dtype)
     elif isinstance(data, (str, bytes)):
         given = type(data).__name__

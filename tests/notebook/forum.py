@@ -441,4 +441,61 @@ VALUES = [
           "vmap"),
 ]
 
-ASKED = [*LOSSES, *SHAPES, *RECURRENT, *CALLS, *OPTIMIZERS, *STATES, *GRADIENTS, *DATASETS, *VALUES]
+THREADS = [
+    Asked("gram-ai/capsule-networks/issues/28",
+          "scores, labels = torch.rand(16, 10), torch.randint(0, 10, (16,))\nloss = ((scores - labels) ** 2).sum()",
+          "class numbers", "F.one_hot(labels, 10)"),
+    Asked("VITA-Group/ShapeMatchingGAN/issues/23",
+          "img, mean = torch.rand(4, 8, 8), torch.tensor([0.5, 0.5, 0.5]).view(3, 1, 1)\nimg - mean", "alpha",
+          "img[:3]"),
+    Asked("sjmoran/deeplpf-image-enhancement/issues/16",
+          "conv, img = nn.Conv2d(3, 16, 3), torch.rand(1, 4, 8, 8)\nconv(img)", "alpha", "img[:, :3]"),
+    Asked("milesial/Pytorch-UNet/issues/71",
+          "conv, imgs = nn.Conv2d(1, 4, 3), torch.rand(15, 8, 8)\nconv(imgs)", "channels", "imgs.unsqueeze(1)"),
+    Asked("jd730/OICR-pytorch/issues/26",
+          "boxes = torch.tensor([[2185., 480., 640.], [1006., 1200., 1846.]])\nint(boxes[:, 0].item())",
+          "is more than one number", "boxes[:, 0][0].item()"),
+    Asked("avishkarsaha/translating-images-into-maps/issues/12",
+          "labels = [torch.ones(2), torch.zeros(2)]\ntorch.tensor(labels, dtype=torch.long)", "list of tensors",
+          "torch.stack(labels)"),
+    Asked("mrwu-mac/ControlMLLM/issues/16",
+          "ids = torch.tensor([[32000, 5, 32000]])\nplace = int(torch.where(ids == 32000)[1])",
+          "is more than one number", ".tolist()"),
+    Asked("lxztju/pytorch_classification/issues/32",
+          "model = nn.Sequential(nn.Linear(4, 3))\nfor p in model.parameters(): p.requires_grad = False\n"
+          "loss = F.cross_entropy(model(torch.rand(2, 4)), torch.tensor([0, 1]))\nloss.backward()", "frozen",
+          "requires_grad_()"),
+    Asked("dbolya/yolact/issues/243",
+          "loader = torch.utils.data.DataLoader([(torch.rand(3), 1), (torch.rand(3), 0)])\n"
+          "for x, y in enumerate(loader):\n    y.size(0)", "enumerate puts the number"),
+    Asked("tensorflow/tensorflow/issues/33061", "x = torch.rand(2, 1, 8, 8)\nx.get_shape()", "x.shape", "x.shape"),
+    Asked("Novartis/torchsurv/pull/98", "x = torch.rand(3, 2)\nx.Size[0]", "size"),
+    Asked("whatissimondoing/CoG-BART/issues/3", "shape = torch.ones(2, 3).size()\nshape.shape", "is itself a shape"),
+    Asked("lucidrains/denoising-diffusion-pytorch/issues/109",
+          "conv, net = nn.Conv1d(1, 2, 1), nn.Linear(4, 1)\nx = conv(torch.rand(3, 1, 4))\nfor _ in range(2):\n"
+          "    loss = net(x).sum()\n    loss.backward()", "stands before the loop"),
+    Asked("MorvanZhou/PyTorch-Tutorial/issues/57",
+          "rnn, h_state = nn.RNN(1, 4, batch_first=True), None\nfor _ in range(2):\n"
+          "    out, h_state = rnn(torch.rand(1, 5, 1), h_state)\n    out.sum().backward()", "hidden state",
+          "h_state = h_state.detach()"),
+    Asked("karpathy/nn-zero-to-hero/issues/31",
+          "W = torch.rand(3, 3, requires_grad=True)\nloss = (torch.rand(2, 3) @ W).exp().sum()\nloss.backward()\n"
+          "loss.backward()", "second", "retain_graph=True"),
+    Asked("Beckschen/TransUNet/issues/74",
+          "x, skip = torch.rand(1, 8, 32, 32), torch.rand(1, 4, 64, 64)\ntorch.cat([x, skip], dim=1)",
+          "bring one to the size", "F.interpolate(skip"),
+    Asked("pytorch/pytorch/issues/3805",
+          "model = nn.Linear(2, 2)\nstate = {f'module.{name}': v for name, v in model.state_dict().items()}\n"
+          "model.load_state_dict(state)", "module.", "removeprefix"),
+    Asked("ankitajaiswal00/Try-First/issues/26",
+          "model = nn.Linear(2, 2)\ncheckpoint = {'state_dict': model.state_dict()}\nmodel.load_state_dict(checkpoint)",
+          "state_dict", "checkpoint['state_dict']"),
+    Asked("bentrevett/pytorch-seq2seq/issues/89",
+          "pos_embedding, pos = nn.Embedding(100, 8), torch.arange(120)\npos_embedding(pos)", "into a table of 100",
+          "nn.Embedding(120, 8)"),
+    Asked("georgian-io/Multimodal-Toolkit/issues/2", "torch.tensor(np.array([1.0, 'a'], dtype=object))", "object"),
+    Asked("QwenAudio/CosyVoice/issues/195",
+          "rows = np.array([[1, 2], [3]], dtype=object)\ntorch.tensor(rows, dtype=torch.float32)", "different lengths"),
+]
+
+ASKED = [*LOSSES, *SHAPES, *RECURRENT, *CALLS, *OPTIMIZERS, *STATES, *GRADIENTS, *DATASETS, *VALUES, *THREADS]

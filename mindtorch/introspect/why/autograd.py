@@ -154,8 +154,10 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
     if node is None:
         steps += [Step("…"), Step("a node", "freed by an earlier backward", CLASH)]
     # this backward came through nodes of its own before: where that is not known, the loop tells that it is in
-    partly = any(step.mark == GONE for step in steps) or (node is None and _computed_in_a_loop(failure))
-    hidden = next(_carried(failure), failure.names.of_outputs.get(id(node), ["h"])[0])
+    carried = list(_carried(failure))
+    partly = any(step.mark == GONE for step in steps) or (
+        (node is None or bool(carried)) and _computed_in_a_loop(failure))
+    hidden = next(iter(carried), failure.names.of_outputs.get(id(node), ["h"])[0])
     before = _before_the_loop(failure)
     add_up = Fix("or add losses up and go back once", "(loss1 + loss2).backward()")
     first = _gone_through(failure, outputs)

@@ -183,7 +183,7 @@ def _of_expression(place: Place, cure: ast.expr) -> Iterator[Edit]:
     for node in [*called, *parts]:
         if _alike(cure, node):
             yield from place.instead(node, cure)
-    if called and isinstance(cure, ast.Call):  # of a method that there is not
+    if called and (isinstance(cure, ast.Call) or (isinstance(cure, ast.Attribute) and not called[0].args)):  # no method
         yield from place.instead(called[0], cure)
     whole = getattr(place.piece, "func", getattr(place.piece, "value", None))
     if isinstance(whole, ast.expr) and ast.unparse(whole) == ast.unparse(cure):  # of a call, or a part, too many

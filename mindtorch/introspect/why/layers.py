@@ -70,6 +70,8 @@ def convolution(failure: Failure, f: Fields) -> Diagnosis | None:
              if last and batched else None,
              Fix("of pictures in grey, repeat the one channel", f"{x}.expand({', '.join(expanded)})")
              if channels == 1 and inputs == 3 else None,
+             Fix("of pictures whose fourth channel is alpha (transparency), keep the colours",
+                 f"{x}[:, :3]" if batched else f"{x}[:3]") if channels == 4 and inputs == 3 else None,
              Fix("of pictures in colours, average them to grey", f"{x}.mean({where[0]}, keepdim=True)")
              if channels in (3, 4) and inputs == 1 and not last else None,
              Fix("if these are samples of one channel, add the dimension of channels", f"{x}.unsqueeze(1)")

@@ -46,6 +46,11 @@ def attribute_of(failure: Failure, f: Fields) -> Diagnosis | None:
         return _number(text, name, node, wrote)
     if owner is None:
         return _nothing(failure, text, name, node)
+    if isinstance(owner, tuple) and type(owner).__name__ == "Size":
+        return Diagnosis(f"{text} is itself a shape, {[*owner]}, and no tensor: it has no {name}",
+                         "x.shape and x.size() return a tuple of sizes, which holds no elements.",
+                         (Fix("the number of dimensions", f"len({text})"), Fix("one of the sizes", f"{text}[0]")),
+                         (given(["Size"], "Tensor"),))
     if isinstance(owner, tuple):
         return _several(owner, text, name, node)
     if isinstance(owner, dict) and name in OF_MODELS:
@@ -65,6 +70,16 @@ def attribute_of(failure: Failure, f: Fields) -> Diagnosis | None:
         return parentheses(method, method, right, "is a method that was not called",
                             "Without parentheses the method itself is meant, not what it returns.")
     library = sys.modules.get("torch") or sys.modules["mindtorch"]
+    if isinstance(owner, list) and (loop := _numbered(text, wrote)):
+        return Diagnosis(
+            f"{text} is a whole batch, a list of {len(owner)}: enumerate puts the number of the batch before it",
+            f"{ast.unparse(loop.iter)} yields pairs (number, batch), so {ast.unparse(loop.target)} are not the parts "
+            "of a batch.",
+            (Fix("take the batch apart in parentheses of its own",
+                 f"for i, ({ast.unparse(loop.target).strip('()')}) in {ast.unparse(loop.iter)}:"),
+             Fix("or do without the number",
+                 f"for {ast.unparse(loop.target).strip('()')} in {ast.unparse(loop.iter)[len('enumerate('):-1]}:")),
+            (given(["number", "list"], "Tensor"),))
     if type(owner).__name__ in ("ndarray", "list") and hasattr(library.Tensor, name):
         make = f"torch.from_numpy({text})" if type(owner).__name__ == "ndarray" else f"torch.tensor({text})"
         return Diagnosis(
@@ -73,6 +88,13 @@ def attribute_of(failure: Failure, f: Fields) -> Diagnosis | None:
             (Fix("make a tensor of it", make), Fix("or, of a list of tensors", f"torch.stack({text})")
              if isinstance(owner, list) else None), (given([type(owner).__name__], "Tensor"),))
     return None
+
+
+def _numbered(text: str, wrote: Wrote) -> ast.For | None:
+    """Return the loop over ``enumerate`` whose second name this is."""
+    return next((node for node in ast.walk(wrote.source) if isinstance(node, ast.For)
+                 and isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "enumerate"
+                 and isinstance(node.target, ast.Tuple) and ast.unparse(node.target.elts[-1]) == text), None)
 
 
 def _compared(text: str, node: ast.Compare, wrote: Wrote) -> Diagnosis | None:

@@ -81,9 +81,10 @@ class Cell:
             case _:
                 names = _assigned(cure)
                 if names & {ast.unparse(part) for part in ast.walk(getattr(cure, "value", cure))}:
-                    for node in nodes:  # h = h.detach(): at the beginning of a loop, or before it is used
+                    for node in nodes:  # h = h.detach(): at an end of a loop, or before it is used
                         if isinstance(node, LOOPS):
                             yield _with_body(node, [*tree.body, *node.body])
+                            yield _with_body(node, [*node.body, *tree.body])
                         elif isinstance(node, ast.Assign) and names & _assigned(node):
                             yield node, [*tree.body, node]
                     return

@@ -49,8 +49,28 @@ def broadcast_fixes(a: Involved, b: Involved) -> tuple[Fix, ...]:
         found += [Fix(f"if {one} is to be repeated along a new dimension {dim}", f"{one}.unsqueeze({dim})")
                   for dim in range(1, len(one.shape) + 1) if len(other.shape) > len(one.shape)
                   and broadcasts((*one.shape[:dim], 1, *one.shape[dim:]), other.shape)]
+    if classes := _classes(a, b) or _classes(b, a):
+        found = [classes]
+    for one, other in ((b, a), (a, b)):
+        found += [fix for fix in (_colours(one, other),) if fix]
     sized = [fix for fix in (resized(a, b) if a.shape[-1:] < b.shape[-1:] else resized(b, a),) if fix]
     return (*found, *sized, Fix("else make the marked sizes equal, or one of them 1"))
+
+
+def _classes(labels: Involved, scores: Involved) -> Fix | None:
+    """Return a vector for each class number, where class numbers meet scores of each class."""
+    if len(scores.shape) != 2 or labels.shape != scores.shape[:1] or not labels.dtype.endswith("int64"):
+        return None
+    return Fix(f"if {labels} holds class numbers, write each as a vector with a 1 for its class",
+               f"F.one_hot({labels}, {scores.shape[1]})")
+
+
+def _colours(picture: Involved, other: Involved) -> Fix | None:
+    """Return the three colours of a picture whose fourth channel is its transparency."""
+    for dim, kept in ((-3, "[:3]" if len(picture.shape) == 3 else "[:, :3]"), (-1, "[..., :3]")):
+        if len(picture.shape) in (3, 4) and picture.shape[dim] == 4 and other.shape[dim:][:1] == (3,):
+            return Fix("of pictures whose fourth channel is alpha (transparency), keep the colours", f"{picture}{kept}")
+    return None
 
 
 def broadcast(failure: Failure, f: Fields) -> Diagnosis | None:
