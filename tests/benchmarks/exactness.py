@@ -2,8 +2,8 @@
 
 Each operator is computed by both libraries in float32, and by PyTorch in float64, over sizes and kinds of numbers. The
 error is the largest difference from float64, in units of float32's precision of the largest result. The errors of a row
-are means over seeds. Rows whose error is over LIMIT times PyTorch's, and over one unit, are marked, and the exit status
-is 1 if there are any.
+are medians over seeds, since a sum that is almost zero would rule a mean. Rows whose error is over LIMIT times
+PyTorch's, and over one unit, are marked, and the exit status is 1 if there are any.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-LIMIT, SEEDS = 2.0, 3
+LIMIT, SEEDS = 2.0, 7
 SIZES = (10, 900, 90_000, 1_000_000)
 EPS = float(np.finfo(np.float32).eps)
 
@@ -62,7 +62,7 @@ CASES: dict[str, Call] = {
     "cdist": lambda t, x: t.cdist(matrix(x)[:40], matrix(x)[-40:]),
     **{name: (lambda t, x, name=name: getattr(t, name)(x)) for name in (
         "exp", "sigmoid", "tanh", "erf", "erfc", "expm1", "log1p", "sin", "lgamma", "digamma")},
-    "gelu": lambda t, x: t.nn.functional.gelu(x), "erfinv": lambda t, x: x.tanh().erfinv(),
+    "gelu": lambda t, x: t.nn.functional.gelu(x), "erfinv": lambda t, x: (x / (1 + x.abs())).erfinv(),
 }
 
 
@@ -75,14 +75,14 @@ def error(result: np.ndarray, exact: np.ndarray) -> float:
 
 
 def errors_of(call: Call, size: int, kind: str) -> tuple[float, float]:
-    """Return the mean errors of mindtorch and of PyTorch."""
+    """Return the median errors of mindtorch and of PyTorch."""
     mindtorch, torch = importlib.import_module("mindtorch"), importlib.import_module("torch")
     found = []
     for seed in range(SEEDS):
         x = KINDS[kind](np.random.default_rng(seed).standard_normal(size)).astype(np.float32)
         exact = call(torch, torch.from_numpy(x).double()).numpy()
         found.append([error(call(lib, lib.from_numpy(x)).numpy(), exact) for lib in (mindtorch, torch)])
-    ours, theirs = np.mean(found, 0)
+    ours, theirs = np.median(found, 0)
     return float(ours), float(theirs)
 
 

@@ -32,8 +32,11 @@ FEW_COLUMNS = 16
 PYTHON = 16
 #: Vectors of ones, by dtype letter and length.
 ONES = {kind: [np.ones(FEW, kind)[:count] for count in range(FEW + 1)] for kind in "fd"}
-#: MANY: elements from which on lines of at least LINE elements are summed by SIMD, in pieces of PIECE.
-MANY, LINE, PIECE = 1 << 15, 64, 1 << 11
+#: MANY: elements from which on lines of at least LINE elements are summed by SIMD, in pieces of PIECE, and all elements
+#: in pieces of PART.
+MANY, LINE, PIECE, PART = 1 << 15, 64, 1 << 11, 1 << 9
+#: Fewer elements are summed in float64 where NumPy's conversion takes no longer than the steps of the cascade.
+WIDENED = 1 << 17
 #: float32 variances that are smaller, or infinite, are recomputed: their squares may exceed float32's range.
 TINY = 1e-30
 Reduce = Callable[[np.ndarray, Ints, bool], Any]
@@ -179,8 +182,9 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
             sums[..., None], axis, keepdims)
     if x.size >= MANY and x.flags.f_contiguous and not x.flags.c_contiguous:
         return np.asarray(total(x.T, tuple([x.ndim - 1 - a for a in axis]), keepdims)).T
-    if x.size >= MANY and len(axis) == x.ndim > 1 < x.shape[-1]:  # a view
-        return total(np.asarray(total(x, last, True)), axis, keepdims)
+    if len(axis) == x.ndim > 1 and x.dtype.kind == "f":  # a view
+        return (add(x, axis, np.float64, keepdims=keepdims).astype(x.dtype) if x.size < WIDENED else
+                total(np.asarray(total(x, last, True)), axis, keepdims))
     short, least = 16 if x.size > SOME else SHORT, min(map(abs, x.strides), default=0)
     for a in axis:
         if x.shape[a] > short and abs(x.strides[a]) > least:
@@ -245,20 +249,22 @@ def by_loop(loop: loops.Loop, x: np.ndarray, *settings: Any) -> Callable[[np.nda
 
 def by_pieces(of_lines: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
     """Apply a function of lines to pieces of a contiguous array, and append the remainder."""
-    whole = x.size - x.size % PIECE
+    whole = x.size - x.size % PART
     x = x.reshape(-1)
-    return np.concatenate([of_lines(x[:whole].reshape(-1, PIECE)), x[whole:]])
+    return np.concatenate([of_lines(x[:whole].reshape(-1, PART)), x[whole:]])
 
 
 def in_vectors(x: np.ndarray) -> np.ndarray:
-    """Sum along the last axis by ``einsum``, which uses SIMD."""
+    """Sum along the last axis by ``einsum``, which uses SIMD; some lines by BLAS, which uses more sums at a time."""
+    if LINE <= x.shape[-1] <= FEW and x.dtype.char in ONES:
+        return np.asarray(np.vecdot(x, ONES[x.dtype.char][x.shape[-1]]))
     return np.asarray(np.einsum("...i->...", x))
 
 
 def sum_of_all(x: np.ndarray) -> Any:
-    """Sum a large contiguous floating point array."""
-    sums = by_loop(loops.sum_lines, x)
-    return add(by_pieces(sums, x)) if sums else of_lines(x.reshape(-1))
+    """Sum a large contiguous floating point array: in pieces, whose sums are added in float64."""
+    sums = by_loop(loops.sum_lines, x) or (lambda pieces: by_parts(lambda part: np.einsum("ij->i", part), pieces))
+    return add(by_pieces(sums, x), None, np.float64).astype(x.dtype)
 
 
 def half_total(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
@@ -286,14 +292,15 @@ def squares_by_blas(x: np.ndarray) -> np.ndarray:
     return np.asarray(np.vecdot(x, x))
 
 
-def of_lines(x: np.ndarray, sums: Callable[[np.ndarray], np.ndarray] = in_vectors) -> np.ndarray:
+def of_lines(x: np.ndarray, sums: Callable[[np.ndarray], np.ndarray] = in_vectors, piece: int = PIECE) -> np.ndarray:
     """Sum along the last axis; long lines in pieces, to keep rounding errors small."""
     length = x.shape[-1]
-    if length <= 2 * PIECE:
+    if length <= 2 * piece:
         return sums(x)
-    whole = length - length % PIECE
-    pieces = x[..., :whole].reshape(*x.shape[:-1], -1, PIECE)
-    return np.asarray(add(by_parts(sums, pieces) if x.ndim == 1 else sums(pieces), -1) + sums(x[..., whole:]))
+    whole = length - length % piece
+    pieces = x[..., :whole].reshape(*x.shape[:-1], -1, piece)
+    parts = by_parts(sums, pieces) if x.ndim == 1 else sums(pieces)
+    return np.asarray(add(parts, -1, np.float64) + sums(x[..., whole:])).astype(x.dtype)
 
 
 def nansum(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -310,8 +317,8 @@ def mean(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
 def product(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
     if x.size >= SOME and x.dtype.kind == "f" and x.flags.c_contiguous:  # NumPy multiplies lines one by one
         if len(axis) == x.ndim:
-            flat, whole = x.reshape(-1), x.size - x.size % PIECE
-            both = multiply(flat[:whole].reshape(-1, PIECE), 0), flat[whole:]
+            flat, whole = x.reshape(-1), x.size - x.size % PART
+            both = multiply(flat[:whole].reshape(-1, PART), 0), flat[whole:]
             return np.reshape(multiply(np.concatenate(both)), (1,) * x.ndim if keepdims else ())
         if axis == (x.ndim - 1,) and not FEW_COLUMNS < x.shape[-1] < LINE:
             lines = x.reshape(-1, x.shape[-1])
@@ -340,10 +347,19 @@ def variance(x: np.ndarray, axis: Ints, freedom: Any, keepdims: bool) -> tuple[A
         (first, real), (second, imag) = (variance(part, axis, freedom, keepdims) for part in (x.real, x.imag))
         return first + second, real + 1j * imag
     middle = np.asarray(mean(x, axis, True))
-    squares = np.asarray(x - middle)
-    np.square(squares, out=squares)
-    result = np.asarray(total(squares, axis, keepdims)) / np.asarray(freedom, x.dtype)
+    away = np.asarray(x - middle)
+    result = sum_of_squares(away, axis, keepdims) / np.asarray(freedom, x.dtype)
     return result, middle.reshape(result.shape)
+
+
+def sum_of_squares(x: np.ndarray, axis: Ints, keepdims: bool) -> np.ndarray:
+    """Sum the squares of an array of floating point numbers, which may be written over."""
+    if axis == (x.ndim - 1,) and x.flags.c_contiguous and x.shape[-1] >= LINE:
+        return of_lines(x, squares_by_blas, 3 * LINE // 2).reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
+    np.square(x, out=x)
+    if len(axis) < x.ndim and x.size < WIDENED:
+        return np.asarray(add(x, axis, np.float64, None, keepdims).astype(x.dtype))
+    return np.asarray(total(x, axis, keepdims))
 
 
 def moments(name: str, finish: Callable[[Any], Any] = np.asarray) -> Prepared:
@@ -556,7 +572,9 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
     x = np.abs(x)  # of complex numbers with an infinite part it is infinite
     if p == inf or p == -inf:
         return (maximum if p > 0 else minimum)(x, axis, keepdims=keepdims)
-    return total(x, axis, keepdims) if p == 1 else total(x**p, axis, keepdims) ** (1 / p)
+    if p == 1:
+        return total(x, axis, keepdims)
+    return np.asarray(np.float_power(total(x**p, axis, keepdims), 1 / p)).astype(x.dtype)
 
 
 def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bool = False,
