@@ -57,17 +57,18 @@ def check_ranks_with_fewer_batches():
 
 
 def check_approximations_of_full_rank_are_averages():
-    model = DistributedDataParallel(nn.Linear(6, 2))
-    state = powerSGD_hook.PowerSGDState(None, 2, start_powerSGD_iter=2, min_compression_rate=0.1)
-    model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
-    for step in range(4):
-        model.zero_grad()
-        x = torch.arange(24.0).view(4, 6).sin() * (step + rank + 1)
-        model(x).square().sum().backward()
-        mine = torch.autograd.grad(model.module(x).square().sum(), model.module.weight)[0]
-        dist.all_reduce(mine)
-        torch.testing.assert_close(model.module.weight.grad, mine / size, rtol=1e-4, atol=1e-4)
-    assert state.iter == 4 and state.compression_stats()[0] < 1
+    for hook, full in ((powerSGD_hook.powerSGD_hook, 2), (powerSGD_hook.batched_powerSGD_hook, 4)):
+        model = DistributedDataParallel(nn.Linear(6, 2))
+        state = powerSGD_hook.PowerSGDState(None, full, start_powerSGD_iter=2, min_compression_rate=0.1)
+        model.register_comm_hook(state, hook)
+        for step in range(4):
+            model.zero_grad()
+            x = torch.arange(24.0).view(4, 6).sin() * (step + rank + 1)
+            model(x).square().sum().backward()
+            mine = torch.autograd.grad(model.module(x).square().sum(), model.module.weight)[0]
+            dist.all_reduce(mine)
+            torch.testing.assert_close(model.module.weight.grad, mine / size, rtol=1e-4, atol=1e-4)
+        assert state.iter == 4 and state.compression_stats()[0] < 1
 
 
 def check_replicated_modules_average_gradients():

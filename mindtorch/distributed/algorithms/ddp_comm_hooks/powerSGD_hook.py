@@ -5,6 +5,7 @@ Q = M' P, (n + m) r elements in place of n m. What is lost is added to the gradi
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from ..._collectives.groups import default_group, resolve
 from ..._collectives.operations import all_reduce
 from .default_hooks import allreduce_hook
 
-__all__ = ["PowerSGDState", "powerSGD_hook"]
+__all__ = ["PowerSGDState", "batched_powerSGD_hook", "powerSGD_hook"]
 
 
 class PowerSGDState:
@@ -158,5 +159,41 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Any:
             state.q_memory_dict[number] = qs
         state.maybe_increase_iter(bucket)
         return buffer
+
+    return work.get_future().then(finish)
+
+
+def batched_powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Any:
+    """Average a bucket approximately, as one square matrix with zeros at its end: fewer products than
+    ``powerSGD_hook``, and a worse approximation
+    (``torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook.batched_powerSGD_hook``).
+    """
+    group, buffer, number = resolve(state.process_group), bucket.buffer(), bucket.index()
+    if state.iter < state.start_powerSGD_iter:
+        state.maybe_increase_iter(bucket)
+        return allreduce_hook(group, bucket)
+    if number in state.error_dict:
+        buffer.add_(state.error_dict[number])
+    side = math.isqrt(max(buffer.numel() - 1, 0)) + 1
+    rank = min(side, state.matrix_approximation_rank)
+    matrix = cat([buffer, buffer.new_zeros(side * side - buffer.numel())], 0).view(side, side)
+    state.total_numel_before_compression += buffer.numel()
+    state.total_numel_after_compression += 2 * side * rank
+    known = state.q_memory_dict.get(number) or state.drawn([(matrix, rank)])
+    product = matrix @ orthogonal(known[0], state.orthogonalization_epsilon)
+    work = all_reduce(product, group=group, async_op=True)
+    assert work is not None
+
+    def finish(future: Any) -> Tensor:
+        p = orthogonal(future.value()[0], state.orthogonalization_epsilon)
+        q = matrix.t() @ p
+        all_reduce(q, group=group)
+        average = (p @ q.div_(group.size()).t()).view(-1)[:buffer.numel()]
+        if state.use_error_feedback:
+            state.error_dict[number] = buffer - average
+        if state.warm_start:
+            state.q_memory_dict[number] = [q]
+        state.maybe_increase_iter(bucket)
+        return buffer.copy_(average)
 
     return work.get_future().then(finish)
