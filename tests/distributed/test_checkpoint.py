@@ -100,3 +100,14 @@ def test_states_have_the_names_of_a_model_without_wrappers() -> None:
         bare = torch.nn.Linear(2, 2)
     state_dict.set_model_state_dict(bare, {"weight": torch.ones(2, 2), "bias": torch.ones(2)})
     assert bare.weight.tolist() == [[1, 1], [1, 1]]
+
+
+def test_an_optimizer_whose_parameters_have_gradients_is_given_its_state() -> None:
+    model = torch.nn.Linear(2, 2)
+    one, other = (torch.optim.Adam(model.parameters()) for _ in range(2))
+    plain = torch.optim.SGD(model.parameters(), lr=0.1)
+    model(torch.ones(1, 2)).sum().backward()
+    one.step()
+    state_dict.set_optimizer_state_dict(model, other, state_dict.get_optimizer_state_dict(model, one))
+    assert str(other.state_dict()) == str(one.state_dict())
+    assert state_dict.get_optimizer_state_dict(model, plain)["state"] == {}

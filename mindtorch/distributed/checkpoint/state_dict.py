@@ -119,7 +119,7 @@ def _begin(optimizer: Optimizer) -> None:
         return
     parameters = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
     if any(parameter.grad is not None for parameter in parameters):
-        raise RuntimeError("the optimizer has gradients, but no state: make a step, or zero_grad() first")
+        return  # of an optimizer without state, or one that is given its state now
     before = [(group, group["lr"], group.get("weight_decay")) for group in optimizer.param_groups]
     for parameter in parameters:
         parameter.grad = zeros_like(parameter)
