@@ -94,6 +94,8 @@ def trace(f: Callable[..., Any], args: list[Any], config: AOTConfig, joint: bool
         fakes = fake_inputs(inputs.prepared(args))
         with fakes.mode, enable_python_dispatcher():
             meta = inputs.describe(fakes.args)
+        if config.is_export:
+            inputs.check_exported(args, meta)
         if inputs.merge(args, meta):
             fakes = fake_inputs(inputs.prepared(args))
         with fakes.mode, enable_python_dispatcher():
@@ -338,7 +340,8 @@ def aot_export_module(mod: Module, args: Sequence[Any], *,
 
     Raises:
         RuntimeError: if ``trace_joint`` and ``output_loss_index`` do not fit, the loss is not a scalar that requires
-            grad, or a parameter is written.
+            grad, another output does, or a parameter is written; or if inputs are given twice or share memory, and
+            are written.
     """
     if trace_joint and output_loss_index is None:
         raise RuntimeError("If trace_joint=Trueit is required that one of your forward outputs must be a scalar loss. "
@@ -359,8 +362,13 @@ def aot_export_module(mod: Module, args: Sequence[Any], *,
         if loss.numel() != 1:
             raise RuntimeError("We require the output marked as the loss (at index "
                                f"{output_loss_index}) to be a scalar, but it has shape {loss.shape}")
-        return [result.detach() if isinstance(result, Tensor) and i != output_loss_index else result
-                for i, result in enumerate(results)]
+        for i, result in enumerate(results):
+            if isinstance(result, Tensor) and result.requires_grad and result is not loss:
+                raise RuntimeError(
+                    "Found an output of the forward that requires gradients, that was not the scalar loss.\n"
+                    "The backward graph is that of the scalar loss alone: call .detach() on each other output.\n"
+                    f"The output at index {output_loss_index} is the loss, but that at index {i} requires gradients.")
+        return results
 
     config = AOTConfig(None, None, None, decompositions or {}, count, next(AOT_COUNTER), is_export=True)
     with enable_grad() if trace_joint else no_grad():

@@ -296,3 +296,18 @@ def test_results_of_enable_grad_have_gradients_although_grad_mode_is_off(compile
             first, second = call(x)
         assert (first.requires_grad, second.requires_grad) == (False, True)
         assert mindtorch.equal(mindtorch.autograd.grad(second.sum(), x)[0], -x.sin())
+
+
+@pytest.mark.parametrize(("words", "forward", "second"), [
+    ("duplicated inputs that are mutated", lambda p, x, y: (x.mul_(2), x + y)[1], lambda x: x),
+    ("aliased inputs that are mutated", lambda p, x, y: (x.mul_(2), x + y)[1], lambda x: x.view(-1)),
+    ("requires gradients, that was not the scalar loss", lambda p, x, y: (p * x, (p * y).sum()), lambda x: x + 1),
+])
+def test_an_export_refuses_in_pytorchs_words(words, forward, second) -> None:
+    for lib in LIBS:
+        net = lib.nn.Module()
+        net.p = lib.nn.Parameter(lib.ones(2))
+        net.forward = lambda x, y, net=net: (r if isinstance(r := forward(net.p, x, y), tuple) else (r,))
+        loss = {"trace_joint": True, "output_loss_index": 1} if "scalar" in words else {"trace_joint": False}
+        with pytest.raises(RuntimeError, match=words):
+            module(lib, "_functorch.aot_autograd").aot_export_module(net, [x := lib.ones(2), second(x)], **loss)

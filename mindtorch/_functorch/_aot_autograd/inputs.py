@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ..._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from ..._tensor import Tensor
 from .collect_metadata_analysis import run_functionalized_fw_and_collect_metadata
-from .schemas import AOTConfig, ViewAndMutationMeta
+from .schemas import AOTConfig, MutationType, ViewAndMutationMeta
 
 
 class Fakes(NamedTuple):
@@ -71,6 +71,18 @@ class Inputs:
         different = [flat[i] for i in self.taken]
         return [*[base_of([different[number] for number in group]) for group in self.groups],
                 *[different[number] for number in self.alone]]
+
+    def check_exported(self, flat: list[Any], meta: ViewAndMutationMeta) -> None:
+        """Raise RuntimeError if an argument that is given twice, or that shares memory, is written."""
+        written = [number for number, info in enumerate(meta.input_info)
+                   if info.mutation_type is not MutationType.NOT_MUTATED]
+        if any(self.place.count(number) > 1 for number in written):
+            raise RuntimeError("Encountered duplicated inputs that are mutated in the graph you are trying to export: "
+                               "pass a copy in place of one of them")
+        memories = [id(flat[i].untyped_storage()) if isinstance(flat[i], Tensor) else None for i in self.taken]
+        if any(memories.count(memories[number]) > 1 for number in written):
+            raise RuntimeError("Encountered aliased inputs that are mutated in the graph you are trying to export: "
+                               "pass their base, and take the views inside the function")
 
     def merge(self, flat: list[Any], meta: ViewAndMutationMeta) -> bool:
         """Give a base to arguments that share memory of which some is written. Return whether there are such."""
