@@ -7,7 +7,7 @@ class Straight(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, scale, zero_point, low, high):
-        integers = torch.round(x / scale + zero_point)
+        integers = torch.round(x / scale) + zero_point
         kept = torch.clamp(integers, low, high)
         ctx.save_for_backward(integers == kept)
         return (kept - zero_point) * scale
@@ -34,18 +34,18 @@ def right_by_a_mask(x, scale, zero_point, low, high):
 
 def wrong_round(x, scale, zero_point, low, high):
     """round has slope 0"""
-    return ((x / scale + zero_point).round().clamp(low, high) - zero_point) * scale
+    return (((x / scale).round() + zero_point).clamp(low, high) - zero_point) * scale
 
 
 def wrong_integers(x, scale, zero_point, low, high):
     """Go back from the integers"""
-    q = (x / scale + zero_point).round().clamp(low, high)
+    q = ((x / scale).round() + zero_point).clamp(low, high)
     return x + (q - x).detach()
 
 
 def wrong_everywhere(x, scale, zero_point, low, high):
     """it flows only where low <= q <= high"""
-    y = ((x / scale + zero_point).round().clamp(low, high) - zero_point) * scale
+    y = (((x / scale).round() + zero_point).clamp(low, high) - zero_point) * scale
     return x + (y - x).detach()
 
 
