@@ -17,14 +17,14 @@ from ._dispatch.overloads import OpOverload, OpOverloadPacket
 from ._dispatch.torch_function import (
     attributes, check_plain_method, count_mode, handle_torch_function, has_torch_function,
     has_torch_function_unary as has_torch_function_unary, has_torch_function_variadic as has_torch_function_variadic,
-    own,
+    own, redispatch_function,
 )
 from ._tensor import UNWRAPPED, Tensor
 
 __all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
            "get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function",
            "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like",
-           "is_tensor_method_or_property", "resolve_name", "wrap_torch_function"]
+           "is_tensor_method_or_property", "redispatch_function", "resolve_name", "wrap_torch_function"]
 __dir__ = __all__.copy
 
 

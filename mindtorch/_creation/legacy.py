@@ -49,7 +49,8 @@ def _options(dtype: DType, device: Any) -> str:
 
 def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     """Return a leaf on a tensor's data, as an instance of a subclass (``torch.Tensor._make_subclass``)."""
-    return as_subclass(data._shallow_copy_and_detach(), cls).requires_grad_(require_grad)
+    with DisableTorchFunction():  # the subclass may not have set its attributes yet
+        return as_subclass(data._shallow_copy_and_detach(), cls).requires_grad_(require_grad)
 
 
 def _make_wrapper_subclass(cls: Any, size: Any, strides: Any = None, storage_offset: int | None = None,

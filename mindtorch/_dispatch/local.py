@@ -30,6 +30,7 @@ class LocalState(threading.local):
     python_dispatcher: bool = False  #: whether composites run as PyTorch has them in Python, for tracers
     function_modes: tuple[Any, ...] = ()  #: the enclosing ``TorchFunctionMode`` blocks, innermost last
     function_off: int = 0  #: whether ``__torch_function__`` is switched off for classes (1) or also for modes (2)
+    function_skipped: bool = False  #: whether the next function runs without asking its handlers
     added: tuple[Any, ...] = ()  #: this thread's added keys that are not excluded, outermost last
     depth: int = 0  #: of nested dispatched calls; counted only while there is an observer
     events: int = 0  #: the number of this thread's events; counted only while there is an observer

@@ -73,6 +73,9 @@ def asked(args: Iterable[Any], kwargs: dict[str, Any]) -> list[Any] | None:
     """Return the values to ask before a function runs, an empty list if only a mode is to be asked, or None."""
     if local.function_off == ALL_OFF:
         return None
+    if local.function_skipped:
+        local.function_skipped = False
+        return None
     found = [] if local.function_off else overriding((*args, *kwargs.values()) if kwargs else args)
     return found if found or local.function_modes else None
 
@@ -385,3 +388,18 @@ class DisableTorchFunction(_Off):
     """A block in which no handler is asked (``torch._C.DisableTorchFunction``)."""
 
     state = ALL_OFF
+
+
+def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    """Call a function without asking handlers for it; calls inside of it ask them, if it is a Python function in
+    PyTorch (``torch.overrides.redispatch_function``).
+    """
+    module = (getattr(func, "__module__", None) or __package__).split(".")
+    if module[0] == __package__.split(".")[0] and "functional" not in module:
+        with DisableTorchFunction():
+            return func(*args, **(kwargs or {}))
+    before, local.function_skipped = local.function_skipped, True
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        local.function_skipped = before

@@ -1,9 +1,12 @@
 """``torch.utils.weak``: dictionaries that know tensors by identity, and do not keep them alive."""
 from __future__ import annotations
 
+import copy
 import weakref
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
+
+from .._tensor import Tensor
 
 
 class WeakIdRef(weakref.ref[Any]):
@@ -51,5 +54,52 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         """Return a dictionary with the objects that live."""
         return WeakIdKeyDictionary(self, self.ref_type)
 
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> WeakIdKeyDictionary:
+        copies = type(self)(None, self.ref_type)
+        for key, value in self.items():
+            copies[key] = copy.deepcopy(value, memo)
+        return copies
+
+    def __or__(self, other: Any) -> WeakIdKeyDictionary:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        joined = self.copy()
+        joined.update(other)
+        return joined
+
+    def __ror__(self, other: Any) -> WeakIdKeyDictionary:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        joined = WeakIdKeyDictionary(other, self.ref_type)
+        joined.update(self)
+        return joined
+
+    def __ior__(self, other: Any) -> WeakIdKeyDictionary:
+        self.update(other)
+        return self
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} at {id(self):#x}>"
+
+    def keyrefs(self) -> list[Any]:
+        """Return the weak references, some of which may be dead."""
+        return list(self.data)
+
 
 WeakTensorKeyDictionary = WeakIdKeyDictionary
+
+
+class TensorWeakRef:
+    """A reference that does not keep a tensor alive; a call returns the tensor, or None once it is gone
+    (``torch.utils.weak.TensorWeakRef``).
+    """
+
+    def __init__(self, tensor: Tensor):
+        if not isinstance(tensor, Tensor):
+            raise AssertionError(f"expected torch.Tensor, got {type(tensor)}.")
+        self.ref = weakref.ref(tensor)
+
+    def __call__(self) -> Tensor | None:
+        return self.ref()

@@ -359,3 +359,33 @@ def test_einsum_asks_in_the_form_with_an_equation_and_a_class_in_a_list_with_its
     t.einsum("ij,jk", [named, x])
     assert forms == [("mode", ["str", "list"]), ("mode", ["str", "Tensor", "Tensor"]),
                      ("class", ["str", "Named", "Tensor"])]
+
+
+@BOTH
+def test_a_function_that_is_redispatched_skips_its_handler_and_calls_inside_of_it_do_not(t) -> None:
+    called = []
+
+    class Logging(t.Tensor):
+        __slots__ = ["log"]
+
+        @staticmethod
+        def __new__(cls, data):
+            self = t.Tensor._make_subclass(cls, data, data.requires_grad)
+            self.log = called
+            return self
+
+        @classmethod
+        def __torch_function__(cls, func, types, args, kwargs=None):
+            args[0].log.append(func.__name__)
+            return overrides(t).redispatch_function(func, types, args, kwargs)
+
+    def scaled(a, b):
+        if overrides(t).has_torch_function((a, b)):
+            return overrides(t).handle_torch_function(scaled, (a, b), a, b)
+        return a * b + 1
+
+    x = Logging(t.tensor([3.0]))
+    assert type(scaled(x, x)) is t.Tensor and called == ["scaled", "mul"]
+    called.clear()
+    t.nn.functional.layer_norm(x, (1,))
+    assert called == ["layer_norm", "layer_norm"]

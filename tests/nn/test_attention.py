@@ -1,6 +1,7 @@
 """Attention: both kernels, masks, dropout, several heads, Transformers, and what is refused."""
 from __future__ import annotations
 
+import importlib
 import itertools
 import warnings
 
@@ -293,3 +294,18 @@ def test_queries_and_keys_without_width_find_all_keys_alike(dims):
         return t.nn.functional.scaled_dot_product_attention(query, key, value)
 
     assert_same(program(mindtorch), program(torch))
+
+
+@pytest.mark.parametrize("size", [(4, 6), (4, 4), (6, 4)])
+@pytest.mark.parametrize("corner", ["causal_upper_left", "causal_lower_right"])
+def test_masks_by_their_corner_are_pytorch_s(size, corner):
+    def attended(t):
+        bias = getattr(importlib.import_module(f"{t.__name__}.nn.attention.bias"), corner)(*size)
+        q, k = (t.linspace(-1, 2, 2 * n * 8).sin().reshape(1, 2, n, 8) for n in size)
+        q.requires_grad_()
+        seen = t.nn.functional.scaled_dot_product_attention(q, k, k, attn_mask=bias, scale=0.4)[:, :, -4:]
+        return [seen, t.autograd.grad(seen.sum(), q)[0][:, :, -4:], repr(bias)]  # rows that see no key differ
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        same(attended)
