@@ -222,7 +222,7 @@ def product_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any
     registry.meta_rows[op.name](*args[:2])  # check the shapes of one element
     left, right = (lowered(arg, frame) for arg in args[:2])
     if op.packet == "dot":
-        return (left * right).sum(-1)
+        return (left * right).sum(-1, dtype=left._dtype)  # integers stay as they are
     if op.packet == "mv":
         return left.matmul(right.unsqueeze(-1)).squeeze(-1)
     return left.matmul(right)
@@ -306,7 +306,7 @@ def meta_dot(self: Tensor, tensor: Tensor) -> Spec:
 
 def vdot_of_elements(self: Tensor, other: Tensor) -> Tensor:
     meta_dot(self, other)
-    return (self.conj() * other).sum()
+    return (self.conj() * other).sum(dtype=self._dtype)
 
 
 def meta_linalg_cross(self: Tensor, other: Tensor, dim: int = -1) -> Spec:

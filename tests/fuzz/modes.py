@@ -408,10 +408,11 @@ EXPLAINED = [Explained(*row) for row in (
      "not check the dtype that is written."),
     (".*", "conv.*bfloat16", "value: .*torch nan", "PyTorch's convolution of bfloat16 multiplies by zeros that "
      "fill its blocks."),
-    ("functionalized", r"_\(", "^stride", "PyTorch's functionalization gives what is written the layout of the "
+    ("functionalized", r"_\(", "^(idle )?stride", "PyTorch's functionalization gives what is written the layout of the "
      "operator out of place."),
     ("autocast", "", "Unexpected floating ScalarType in at::autocast::prioritize", "PyTorch's autocast refuses lists "
      "of float16."),
+    ("batches|hessian", "searchsorted", "should have positive dimension", "Of a batch an element may be a number."),
     (".*npu", "conj", "^conj:", "What comes from a device has been conjugated."),
     (".*npu", "attention", UNDEFINED, "Without a kernel for attention its parts meet infinite scores."),
     (".*npu", r"pow\(-?0\.5\)|\*\* -?0\.5", UNDEFINED, "A power of float16 is computed in float32 there."),

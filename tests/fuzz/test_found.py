@@ -51,6 +51,8 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
     "mask of bytes in a batch": ("batches", "v2 = v0[:, v1]", [floats(), torch.tensor([1, 0, 1]).byte()]),
     "mask of bytes that writes in a batch": (
         "batches", "v2 = v0.clone(); v2[:, v1] = 2.5", [floats(), torch.tensor([1, 0, 1]).byte()]),
+    **{f"{name} of integers in a batch": ("batches", f"v1 = lib.{name}(v0, v0)", [torch.ones(3).int()])
+       for name in ("dot", "vdot")},
     "bilinear of integers in a batch": ("batches", "v1 = F.bilinear(v0, v0, v0[None])", [torch.ones(2, 2).int()]),
     "bias that is larger than the product in a Jacobian": ("jacfwd", "v1 = F.linear(v0, v0, v0)", [torch.ones(1, 3)]),
     "tangent of numbers between NaN and a number": ("tangents", "v2 = v0.clamp(v1, v0)", [floats(), floats(
