@@ -35,9 +35,9 @@ def names(wanted: Iterable[str] = ()) -> list[str]:
     return [name for name in PROGRAMS if not wanted or name in wanted or name.partition(":")[0] in wanted]
 
 
-def printed(name: str, on_mindtorch: bool, timeout: int = 240) -> tuple[bool, str]:
+def printed(program: str, on_mindtorch: bool, timeout: int = 240) -> tuple[bool, str]:
     """Return whether a program ran, and its output, or its last line of errors."""
-    program = (ON_MINDTORCH if on_mindtorch else ON_PYTORCH) + HEAD + PROGRAMS[name]
+    program = (ON_MINDTORCH if on_mindtorch else ON_PYTORCH) + HEAD + program
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     try:
         done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True,
@@ -64,10 +64,10 @@ def difference(found: str, expected: str) -> str:
 
 def compared(name: str) -> tuple[str, str]:
     """Return the outcome of a library's program, and a reason where it is not 'equal'."""
-    ran, expected = printed(name, on_mindtorch=False)
+    ran, expected = printed(PROGRAMS[name], on_mindtorch=False)
     if not ran:
         return "PyTorch fails", expected
-    ran, found = printed(name, on_mindtorch=True)
+    ran, found = printed(PROGRAMS[name], on_mindtorch=True)
     if not ran:
         return "fails", found
     said = difference(found, expected)
