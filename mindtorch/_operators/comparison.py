@@ -263,7 +263,8 @@ operator("heaviside", Pointwise("default", 2, "bool|real", check=check_heaviside
 operator("nan_to_num", Pointwise("default", 1, "all|unsigned", opmath=False),
          self=lambda grad, self: grad * self.isfinite())
 operator("where.self",
-         Pointwise("default", 3, "all|unsigned|complex32", unpromoted=(0,), check=check_condition),
+         Pointwise("default", 3, "all|unsigned|complex32", unpromoted=(0,), check=check_condition,
+                   opmath=False),
          self=lambda grad, condition: where(condition, grad, 0),
          other=lambda grad, condition: where(condition, 0, grad))
 operator("where", composite=composite_where)
