@@ -16,6 +16,7 @@ from .session import is_isolated
 from .slides import slides
 from .teaching import release
 
+NEEDED = ("nbgrader", "nbconvert", "nbformat")  #: what teachers' commands use; readers do without
 EVERY = 5.0  #: seconds after which the page of the class is written anew
 WARNING = """Warning: this system does not let processes be isolated (Linux with unprivileged user namespaces does).
 Submissions run with your rights: they can read and change your files and other submissions. Read them first, or grade
@@ -25,19 +26,29 @@ in a container."""
 def command(options: Any) -> int:
     """Run a command, print which files were written or the students' points, and return the exit status."""
     masters, folder = Path(options.masters or MASTERS), Path(options.folder)
-    if options.action == "grade":
-        return grade_class(masters, folder, options)
-    if options.action == "guide":
-        folder.mkdir(parents=True, exist_ok=True)
-        written = [folder / "guide.md"]
-        written[0].write_text(guide(masters), "utf-8")
-    elif options.action == "slides":
-        written = slides(masters, folder, reveal=options.reveal)
-    else:
-        written = release(masters, folder, options.key)
+    try:
+        if options.action == "grade":
+            return grade_class(masters, folder, options)
+        written = write(options, masters, folder)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in NEEDED:
+            raise
+        print(f"mindtorch course {options.action} needs nbgrader: pip install nbgrader", file=sys.stderr)
+        return 1
     for path in written:
         print(path)
     return 0
+
+
+def write(options: Any, masters: Path, folder: Path) -> list[Path]:
+    """Write the guide, the slides or the release, and return its files."""
+    if options.action == "guide":
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "guide.md").write_text(guide(masters), "utf-8")
+        return [folder / "guide.md"]
+    if options.action == "slides":
+        return slides(masters, folder, reveal=options.reveal)
+    return release(masters, folder, options.key)
 
 
 def grade_class(masters: Path, submissions: Path, options: Any) -> int:

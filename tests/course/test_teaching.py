@@ -355,3 +355,12 @@ def test_nbgrader_itself_takes_the_masters() -> None:
 
     for path in notebooks(MASTERS):
         MetadataValidator().validate_nb(nbformat.read(path, as_version=4))
+
+
+@pytest.mark.parametrize("action", ["release", "slides"])
+def test_a_command_without_nbgrader_says_what_to_install(action, tmp_path, monkeypatch, capsys):
+    for name in ("nbgrader", "nbgrader.preprocessors", "nbconvert", "nbconvert.exporters"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr(sys, "argv", ["mindtorch", "course", action, str(tmp_path / "out")])
+    assert main() == 1
+    assert capsys.readouterr().err == f"mindtorch course {action} needs nbgrader: pip install nbgrader\n"
