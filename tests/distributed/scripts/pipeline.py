@@ -27,7 +27,8 @@ class Transformer(nn.Module):
         self.output = nn.Linear(args.dim, args.vocab_size)
 
     def forward(self, tokens):
-        h = self.tok_embeddings(tokens) if self.tok_embeddings else tokens
+        # PyTorch receives only contiguous gradients, which the flat view's are
+        h = self.tok_embeddings(tokens) if self.tok_embeddings else tokens.flatten().view_as(tokens)
         for layer in self.layers.values():
             h = layer(h, h)
         h = self.norm(h) if self.norm else h
