@@ -124,6 +124,7 @@ def check_products():
 def check_views():
     agrees(lambda a: a.view(2, 4, 6).permute(1, 0, 2).reshape(8, 6)[:, 1:4], (8, 6))
     agrees(lambda a: torch.cat([a.split(2, 1)[1], a[1].unsqueeze(1).expand(6, 2).t().reshape(4, 3)[:, :2]], 1), (4, 6))
+    agrees(lambda a: a.squeeze() + a.squeeze(0), (3, 3))  # of which a rank may have one row
 
 
 def check_layers():

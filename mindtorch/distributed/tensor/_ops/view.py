@@ -3,8 +3,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from ...._dispatch.overloads import ops
+from ...._tensor import Tensor
 from ..placement_types import Partial, Placement, Shard
-from .rows import Call, R, Row, rule
+from .rows import Call, R, Row, Run, rule
 
 #: For each dimension of the output, that of the input (None: a new one).
 Moves = list[int | None]
@@ -50,7 +52,7 @@ def _sliced(call: Call) -> Moves:
 MOVES: dict[str, Callable[[Call], Moves]] = {
     "t": lambda call: [1, 0] if call.ndim() == 2 else list(range(call.ndim())),
     "transpose": _transposed, "permute": lambda call: [dim % call.ndim() for dim in call["dims"]],
-    "unsqueeze": _with, "squeeze": _squeezed, "expand": _expanded, "slice": _sliced,
+    "unsqueeze": _with, "expand": _expanded, "slice": _sliced,
     "select": lambda call: _without(call, [call.dim("dim")]), "unbind": lambda call: _without(call, [call.dim("dim")]),
     "split": lambda call: [index if index != call.dim("dim") else None for index in range(call.ndim())],
     "split_with_sizes": lambda call: [index if index != call.dim("dim") else None for index in range(call.ndim())],
@@ -72,6 +74,17 @@ def moved(moves: Moves) -> Iterator[Row]:
 @rule(" ".join(MOVES))
 def move(call: Call) -> Iterator[Row]:
     yield from moved(MOVES[call.name](call))
+
+
+def _squeeze_part(run: Run) -> Tensor:
+    """Squeeze the dimensions of one element in the whole; a part may have others."""
+    kept = _squeezed(run.call)
+    return ops.aten.squeeze.dims(run.args["self"], [dim for dim in range(run.call.ndim()) if dim not in kept])
+
+
+@rule("squeeze")
+def squeeze(call: Call) -> Iterator[Row]:
+    yield from (row._replace(run=_squeeze_part) for row in moved(_squeezed(call)))
 
 
 def groups(before: Sequence[int], after: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
