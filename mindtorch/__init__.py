@@ -155,7 +155,14 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
     from .futures import Future as Future
     from .introspect.checks import check as check
     from .jit import ScriptFunction as ScriptFunction, ScriptModule as ScriptModule
-    from .jit.annotations import TensorType as TensorType
+    from .jit.annotations import (
+        AnyType as AnyType, BoolType as BoolType, ComplexType as ComplexType, DeviceObjType as DeviceObjType,
+        DictType as DictType, FloatType as FloatType, FutureType as FutureType, IntType as IntType,
+        ListType as ListType, NoneType as NoneType, NumberType as NumberType, OptionalType as OptionalType,
+        PyObjectType as PyObjectType, StreamObjType as StreamObjType, StringType as StringType,
+        SymBoolType as SymBoolType, SymIntType as SymIntType, TensorType as TensorType, TupleType as TupleType,
+        Type as Type, UnionType as UnionType,
+    )
     from .serialization import PyTorchFileReader as PyTorchFileReader, load as load, save as save
 
 globals().update({**_DTYPES, **_RARE, **_QUANTIZED, **_QSCHEMES})

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import threading
+import types
 from typing import Dict, List, Optional, Tuple, Union  # noqa: UP035
 
 import pytest
@@ -92,3 +93,17 @@ def test_a_future_is_waited_for() -> None:
     with pytest.raises(RuntimeError, match="only be marked completed once"):
         future.set_result(1)
     assert jit.wait(jit.fork(lambda a, b: a + b, 1, b=2)) == 3 and collect_all([]).wait() == []
+
+
+@pytest.mark.parametrize("library", ["mindtorch", "torch"])
+def test_types_of_torchscript_are_printed_and_compared(library: str) -> None:
+    t = pytest.importorskip(library, reason="PyTorch, whose types they are, is not installed")
+    number = t.IntType.get()
+    made = [t.ListType(number), t.OptionalType(t.TensorType.get()), t.DictType(t.StringType.get(), number),
+            t.TupleType([number, t.FloatType.get()]), t.UnionType([t.StringType.get(), number])]
+    assert [*map(str, made)] == ["List[int]", "Optional[Tensor]", "Dict[str, int]", "Tuple[int, float]",
+                                 "Union[int, str]"]
+    assert made[0] == t.ListType(number) != t.ListType(t.FloatType.get())
+    assert [getattr(t, f"{name}Type").get().annotation_str for name in ("DeviceObj", "StreamObj", "Number", "Any")] == [
+        "Device", "Stream", "number", "Any"]
+    assert isinstance(str | t.DeviceObjType, types.UnionType)
