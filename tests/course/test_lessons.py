@@ -180,7 +180,8 @@ def _printed(code: str, space: dict[str, Any]) -> str:
 SOURCES = frozenset(f"{folder}/{name}" for folder, names in {
     "aten/src/ATen": "ExpandUtils.cpp FunctionalInverses.cpp TensorIterator.cpp TensorUtils.cpp autocast_mode.cpp",
     "aten/src/ATen/native": "BinaryOps.cpp Convolution.cpp ConvolutionMM2d.cpp TensorShape.cpp TypeProperties.cpp "
-                           "im2col.h quantized/FakeQuantPerTensorAffine.cpp transformers/attention.cpp ufunc/add.h",
+                           "cpu/Unfold2d.cpp im2col.h quantized/FakeQuantPerTensorAffine.cpp "
+                           "transformers/attention.cpp ufunc/add.h",
     "c10": "core/ScalarType.cpp cuda/CUDACachingAllocator.cpp",
     "torch/csrc": "autograd/FunctionsManual.cpp autograd/engine.cpp autograd/input_buffer.cpp "
                   "autograd/saved_variable.cpp distributed/c10d/ProcessGroupGloo.cpp "
