@@ -59,7 +59,8 @@ def operator_facts(function: Callable[..., Any]) -> OperatorFacts | None:
     is_method = "self" in shown.parameters or inspect.ismethod(function)
     name = torch_name(packet, ops, is_method)
     returned = function.__annotations__["return"]
-    text = f"{name}{shown.replace(return_annotation=inspect.Signature.empty)} -> {returned}"
+    plain = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in shown.parameters.values()]
+    text = f"{name}{shown.replace(parameters=plain, return_annotation=inspect.Signature.empty)} -> {returned}"
     results = trial(ops)
     written = [piece for op in ops for piece in pieces(op)]
     return OperatorFacts(name, text, meaning(ops, is_method), [op.text for op in ops], shapes(ops), dtypes(results),

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from statistics import quantiles
 from time import perf_counter_ns, thread_time_ns, time_ns
 from typing import Any, NamedTuple
 
@@ -134,7 +133,8 @@ def _taken_by_a_pass(torch: Any) -> tuple[float, float, float]:
             finally:
                 seen(True)
             taken.append(timed(weights) - alone)
-    low, middle, high = quantiles(taken, n=4)
+    taken.sort()
+    low, middle, high = (taken[len(taken) * quarter // 4] for quarter in (1, 2, 3))
     return low, middle, high
 
 
