@@ -40,8 +40,8 @@ def legend_of(facts: GraphFacts) -> Iterator[tuple[str, str]]:
         ("arrow", "where a gradient goes, from the result down to the leaves", True),
         ("two arrows", "the same tensor is used twice: its gradients add up",
          any(len(to) > len(set(to)) for to in goals)),
-        ("to x: …", "the gradient that goes to input x; grad is what comes from above, result the output, another name "
-         "what was kept", any(node.formulas for node in nodes)),
+        ("to x: …", "the gradient with respect to input x: grad arrives from above, result is the output, others are "
+         "kept tensors", any(node.formulas for node in nodes)),
         ("[2, 3]", "the shape of the output", any(node.shapes for node in nodes)), ("[]", "a single number",
          any(() in node.shapes for node in nodes)),
         ("[], []", "the operator has two outputs", any(len(node.shapes) > 1 for node in nodes)),
@@ -50,8 +50,8 @@ def legend_of(facts: GraphFacts) -> Iterator[tuple[str, str]]:
         ("rounded, green", "a leaf: its gradient stays in .grad", any(node.variable for node in nodes)),
         ("ƒ name", "a hook: backward calls this function with the gradient", any(node.hooks for node in nodes)),
         ("coloured ground", "a module and its parameters", len(nodes) <= FEW and bool(modules_of(facts))),
-        ("dashed", "backward has freed what was kept", any(node.freed for node in nodes)),
-        ("⚠", "written in place since it was kept", any(kept.stale for kept in saved)),
+        ("dashed", "backward has freed the kept tensors", any(node.freed for node in nodes)),
+        ("⚠", "a kept tensor has been written in place since", any(kept.stale for kept in saved)),
     ]
     return ((mark, meaning) for mark, meaning, is_there in marks if is_there)
 

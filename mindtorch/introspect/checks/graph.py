@@ -117,7 +117,7 @@ def broadcast(graph: Graph, seen: Seen) -> Finding | None:
             other = (n,) if given.shape != (n,) else (n, 1)
             return Finding(
                 "loss broadcasts", f"the loss compares {n} scores with {n} targets in all {n * n} pairs",
-                f"One is {list(given.shape)}, the other {list(other)} by all signs: broadcasting makes {list(shape)} "
+                f"One is {list(given.shape)}, the other apparently {list(other)}: broadcasting makes {list(shape)} "
                 "of them. The mean over all pairs is smallest where every score is the mean of the targets, so the "
                 "model learns no more than that.",
                 (Fix("give both one shape", "loss_function(out.squeeze(-1), y)"),
