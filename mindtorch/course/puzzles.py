@@ -62,7 +62,7 @@ class Puzzle:
     def _outcomes(self, right: Any, given: Any) -> list[Outcome]:
         """Return what an answer is: its value, or the function's outcome in each case."""
         if not self.cases:
-            return [Outcome(given)]
+            return [Outcome(tuple(given) if isinstance(given, list) else given)]  # parentheses or brackets
         return [attempt(given, *deepcopy(arguments), seconds=1.0) for arguments, _ in right]
 
     def _differs(self, right: Any, given: Any) -> str:

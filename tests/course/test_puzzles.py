@@ -74,6 +74,12 @@ def test_a_puzzle_is_shown_then_answered_until_it_is_right(folder: Path) -> None
     assert json.loads((folder / "course.json").read_text())["solved"] == ["strides.step"]
 
 
+@pytest.mark.parametrize("answer", [(5, 3, 1), [5, 3, 1]])
+def test_a_usual_wrong_answer_of_several_numbers_gets_its_hint_in_parentheses_and_in_brackets(
+        folder: Path, answer: Any) -> None:
+    assert "A size of 1 is stretched" in repr(course.puzzle("broadcasting.aligned", answer))
+
+
 @pytest.mark.parametrize(("task", "answer", "said"), [
     ("strides.step", "four", "a number"), ("strides.skipped", 4, "2 values in parentheses"),
     ("strides.step", {4}, "set"),
