@@ -513,8 +513,9 @@ def missing_kernel(op: Operator, keys: int) -> NotImplementedError:
     """Return PyTorch's error for a missing kernel: the operator, the key set, and the backends that have one."""
     key_set = DispatchKeySet(keys)
     highest = [name for name, key in key_set.names() if key & (BACKENDS | SPARSES)] or ["(no tensor argument)"]
-    return about(NotImplementedError(f"Could not run 'aten::{op.name}' with arguments from the '{highest[0]}' backend "
-                                     f"(key set {key_set}). 'aten::{op.name}' is only available for these backends: "
+    full = op.name if "::" in op.name else f"aten::{op.name}"
+    return about(NotImplementedError(f"Could not run '{full}' with arguments from the '{highest[0]}' backend "
+                                     f"(key set {key_set}). '{full}' is only available for these backends: "
                                      f"[{', '.join(op.backends())}]."),
                  "missing kernel", name=op.name, backend=highest[0], there=op.backends())
 

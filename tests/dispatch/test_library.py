@@ -293,3 +293,11 @@ def test_a_derivative_that_is_given_before_the_operators_family_is_loaded_stays(
                "print(x.grad.tolist())")
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == "[7.0, 7.0]", done.stderr
+
+
+@BOTH
+def test_an_operator_without_a_kernel_is_named_with_its_namespace(t, namespace):
+    with library(t)._scoped_library(namespace, "DEF") as lib:
+        lib.define("bare(Tensor x) -> Tensor")
+        with pytest.raises(NotImplementedError, match=f"Could not run '{namespace}::bare' with arguments"):
+            getattr(t.ops, namespace).bare(t.ones(1))
