@@ -148,6 +148,11 @@ def compress(places: Tensor, values: Tensor, lead: tuple[int, ...], size: tuple[
                                held.reshape((*lead, each, *block, *dense))), (*lead, *size, *dense))
 
 
+def origin(self: Tensor) -> str:
+    """Return the kind of a tensor's layout, as conversions name it in their errors."""
+    return "dense" if not self._keys & SPARSES else "sparse" if self.is_sparse else "sparse_compressed"
+
+
 def check_blocks(self: Tensor, block: tuple[int, ...], batch: int, name: str) -> None:
     check(len(block) == 2, lambda: f"{name}: blocksize needs to be a tuple of size 2, but got {len(block)}")
     check(all(n > 0 for n in block), lambda: f"{name}: blocksize needs to be positive, but got {list(block)}")
@@ -181,8 +186,7 @@ def to_compressed(self: Tensor, layout: Any, block: tuple[int, ...] = (), dense_
     check(self._keys & SPARSES != 0 or prod(self.shape[:batch]) > 0, lambda: f"{name}: Expected product of batch "
           "dimensions to be non-zero.")
     if block:
-        origin = "dense" if not self._keys & SPARSES else "sparse" if self.is_sparse else "sparse_compressed"
-        check_blocks(self, block, batch, f"{origin}_{name}")
+        check_blocks(self, block, batch, f"{origin(self)}_{name}")
     if self.is_meta:  # how many values there are is not known
         return nothing(self.shape, layout, self._dtype, self._device, None, block,
                        self._sparse.dense_dim if self._keys & SPARSES else dense_dim or 0)
@@ -252,15 +256,14 @@ def to_layout(self: Tensor, layout: Any = None, blocksize: Any = None, dense_dim
     layout = layout or sparse_coo
     if layout.name == "strided":
         return self.to_dense()
-    origin = "dense" if not self._keys & SPARSES else "sparse" if self.is_sparse else "sparse_compressed"
-    check(blocksize is None or layout in BLOCKED, lambda: f"{origin}_to_sparse: conversion from "
+    check(blocksize is None or layout in BLOCKED, lambda: f"{origin(self)}_to_sparse: conversion from "
           f"{layout_name(self.layout)} to {layout_name(layout)} with blocksize argument given is not supported")
     if layout is sparse_coo:
         if self._keys & SPARSES:
             return self if self.is_sparse else compressed_to_coo(self)
         return of_dense(self, self.ndim - (dense_dim or 0))
     check(layout in COMPRESSED, lambda: f"to_sparse: unsupported layout {layout}")
-    check(blocksize is not None or layout not in BLOCKED, lambda: f"{origin}_to_sparse: conversion from "
+    check(blocksize is not None or layout not in BLOCKED, lambda: f"{origin(self)}_to_sparse: conversion from "
           f"{layout_name(self.layout)} to {layout_name(layout)} without blocksize argument given is not supported")
     return to_compressed(self, layout, tuple(blocksize or ()), dense_dim)
 

@@ -256,8 +256,8 @@ def resize_as_sparse_(self: Tensor, the_template: Tensor) -> Tensor:
         parts = the_template._sparse
         return sparse_resize_(self, tuple(the_template.shape), parts.sparse_dim, parts.dense_dim)
     for name, tensor in (("self", self), ("src", the_template)):
-        check(tensor.layout in COMPRESSED, lambda: f"resize_as_sparse_compressed_: {name}  expected sparse "  # noqa: B023
-              f"compressed tensor layout but got {layout_name(tensor.layout)}")  # noqa: B023
+        check(tensor.layout in COMPRESSED, f"resize_as_sparse_compressed_: {name}  expected sparse compressed tensor "
+              f"layout but got {layout_name(tensor.layout)}")
     check(self.layout is the_template.layout, lambda: "resize_as_sparse_compressed_tensor_: self and src must have the "
           f"same layout, but got: self ({layout_name(self.layout)}) and source ({layout_name(the_template.layout)})")
     made, kept = empty_like(the_template, self._dtype, None, self._device), self._sparse.indices._dtype

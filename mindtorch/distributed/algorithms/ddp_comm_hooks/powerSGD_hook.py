@@ -73,6 +73,17 @@ class PowerSGDState:
         """Count a step with its last bucket."""
         self.iter += bucket.is_last()
 
+    def begun(self, bucket: GradBucket) -> bool:
+        """Add to a bucket what was lost of the one before, and return True; return False in the steps before
+        ``start_powerSGD_iter``, which average as without a hook.
+        """
+        if self.iter < self.start_powerSGD_iter:
+            self.maybe_increase_iter(bucket)
+            return False
+        if bucket.index() in self.error_dict:
+            bucket.buffer().add_(self.error_dict[bucket.index()])
+        return True
+
     def compression_stats(self) -> tuple[float, int, int]:
         """Return the elements before compression in those after it, and both numbers."""
         before, after = self.total_numel_before_compression, self.total_numel_after_compression
@@ -123,11 +134,8 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Any:
     (``torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook.powerSGD_hook``).
     """
     group, buffer, number = resolve(state.process_group), bucket.buffer(), bucket.index()
-    if state.iter < state.start_powerSGD_iter:
-        state.maybe_increase_iter(bucket)
+    if not state.begun(bucket):
         return allreduce_hook(group, bucket)
-    if number in state.error_dict:
-        buffer.add_(state.error_dict[number])
     before = buffer.clone()
     views = [gradient.view(gradient.shape[0], -1) if gradient.dim() else gradient.view(1, 1)
              for gradient in bucket.gradients()]
@@ -169,11 +177,8 @@ def batched_powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Any:
     (``torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook.batched_powerSGD_hook``).
     """
     group, buffer, number = resolve(state.process_group), bucket.buffer(), bucket.index()
-    if state.iter < state.start_powerSGD_iter:
-        state.maybe_increase_iter(bucket)
+    if not state.begun(bucket):
         return allreduce_hook(group, bucket)
-    if number in state.error_dict:
-        buffer.add_(state.error_dict[number])
     side = math.isqrt(max(buffer.numel() - 1, 0)) + 1
     rank = min(side, state.matrix_approximation_rank)
     matrix = cat([buffer, buffer.new_zeros(side * side - buffer.numel())], 0).view(side, side)
