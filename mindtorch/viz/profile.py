@@ -56,6 +56,8 @@ def measuring_text(time: int, program: int, overhead: Overhead) -> str:
     said = [f"measuring took {time_text(time)} more{longer}, which is left out"]
     if overhead.events:
         said[0] += f": {count_text(overhead.events, 'event')} of PyTorch's profiler, {time_text(overhead.each)} each"
+    if not program:
+        return said[0]
     if overhead.doubt > NOTABLE * program:
         said.append(f"times may be {overhead.doubt / program:.0%} off: an event took {time_text(overhead.low)} to "
                     f"{time_text(overhead.high)} when that was measured, since the processor was busy")

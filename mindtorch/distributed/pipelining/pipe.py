@@ -12,12 +12,14 @@ from enum import Enum
 from typing import Any
 
 from ..._autograd.grad_mode import no_grad
+from ..._base.interrupts import contextmanager
 from ..._tensor import Tensor
 from ...fx import Tracer
 from ...fx.graph import Graph
 from ...fx.graph_module import GraphModule
 from ...fx.node import Node, map_arg
 from ...nn.module import Module
+from ...random import fork_rng
 from .stage import PipelineStage
 
 __all__ = ["Pipe", "SplitPoint", "pipe_split", "pipeline"]
@@ -162,11 +164,24 @@ def pipeline(module: Module, mb_args: tuple[Any, ...], mb_kwargs: dict[str, Any]
     if split_policy is not None:
         graph = split_policy(GraphModule(module, graph)).graph
     pipe = Pipe(_stages(module, graph, spec))
-    _check(pipe, mb_args, mb_kwargs or {})
+    with _unchanged(module):
+        _check(pipe, mb_args, mb_kwargs or {})
     return pipe
 
 
-@no_grad()
+@contextmanager
+def _unchanged(module: Module) -> Iterator[None]:
+    """Run a block that leaves a module's buffers and random numbers as they were."""
+    before = [(buffer, buffer.clone()) for buffer in module.buffers()]
+    try:
+        with no_grad(), fork_rng(devices=[]):
+            yield
+    finally:
+        with no_grad():
+            for buffer, value in before:
+                buffer.copy_(value)
+
+
 def _check(pipe: Pipe, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Try the stages, and raise RuntimeError if several processes could not run them."""
     owner: dict[int, tuple[int, str]] = {}
