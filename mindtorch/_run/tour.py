@@ -20,7 +20,9 @@ def tour(html: str | None, arguments: list[str]) -> int:
     """
     notebook = _folder() / "00_tour.ipynb"
     if html is None:
-        return subprocess.call([sys.executable, "-m", "jupyterlab", str(notebook), *_for_this_machine(arguments)])
+        # The address that JupyterLab prints is that of its launcher, unless it is told of the notebook by this, too.
+        return subprocess.call([sys.executable, "-m", "jupyterlab", f"--LabApp.default_url=/lab/tree/{notebook.name}",
+                                str(notebook), *_for_this_machine(arguments)])
     target = Path(html).resolve()
     return subprocess.call([sys.executable, "-m", "nbconvert", "--to", "html", "--execute",
                             "--output-dir", str(target.parent), "--output", target.name, str(notebook), *arguments])

@@ -39,6 +39,10 @@ def test_the_tour_passes_arguments_on(monkeypatch, started, given, module, passe
     assert words[1:3] == ["-m", module] and words[words.index(str(NOTEBOOK)) + 1:] == passed
 
 
+def test_the_address_that_jupyterlab_prints_is_that_of_the_tour(monkeypatch, started):
+    assert f"--LabApp.default_url=/lab/tree/{NOTEBOOK.name}" in run(monkeypatch, started, "tour")
+
+
 def test_root_and_machines_without_a_screen_need_no_arguments(monkeypatch, started, capsys):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
