@@ -40,10 +40,35 @@ class Found(NamedTuple):
 
 
 def files() -> set[str]:
-    """Return MPI's files of shared memory, by their names: other programs' files may go while this looks."""
+    """Return the paths of MPI's files of shared memory (``mpich_shm_7199_0``)."""
     folders = [Path(tempfile.gettempdir()), Path("/dev/shm")]
     return {str(path) for folder in folders if folder.exists() for path in folder.iterdir()
-            if "mpi" in path.name.lower()}
+            if path.name.startswith("mpi")}
+
+
+def in_use() -> str:
+    """Return the memory maps of all processes as one text."""
+    found = []
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        try:
+            found.append(maps.read_text())
+        except OSError:  # the process has ended, or is another user's
+            continue
+    return "".join(found)
+
+
+def left_since(before: set[str], seconds: float = 5.0) -> list[str]:
+    """Return MPI's files that are new since ``before`` and in no process's use.
+
+    Ranks of another test may start and end meanwhile, so a file counts if it remains unused for some seconds.
+    """
+    end = time.monotonic() + seconds
+    left = files() - before
+    while left and time.monotonic() < end:
+        maps = in_use()
+        left = {path for path in left & files() if path not in maps}
+        time.sleep(0.1)
+    return sorted(left)
 
 
 def line_of(path: str) -> int:
@@ -74,7 +99,7 @@ def tried(path: str, fault: str, folder: Path) -> Found:
     seconds = time.time() - when[-1]
     if seconds > LIMIT + (TIMEOUT if fault == "hang" else 0) + (LIMIT if path == "restart" else 0):
         wrong.append(f"took {seconds:.0f} s")
-    wrong += [f"left {name}" for name in [*ended.left, *files() - before]]
+    wrong += [f"left {name}" for name in [*ended.left, *left_since(before)]]
     if PATHS[path]:
         found = {"a": torch.zeros(4, 2), "step": 0.0}
         dcp.load(found, checkpoint_id=folder)

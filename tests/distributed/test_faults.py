@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from .faults import files, tried
+from .faults import files, left_since, tried
 from .running import launch, needs_mpi
 
 #: What rank 1 does; and what the others say.
@@ -31,7 +31,7 @@ def test_a_fault_of_one_rank_is_an_error_in_all(fault: str) -> None:
     assert len(told) >= 2, ended.output
     if fault != "late at the start":
         assert ended.output.count("faults.py:") >= 2, ended.output  # the lines of the calls
-    assert ended.left == [] and files() <= before
+    assert ended.left == [] and left_since(before) == []
 
 
 @needs_mpi
@@ -54,7 +54,7 @@ def test_a_launcher_that_is_told_to_end_ends_its_ranks(name: str) -> None:
     ended = launch("faults.py", 3, arguments=["to the launcher", name], seconds=60)
     assert ended.status == 128 + signal.Signals[name], ended.output
     assert ended.output.splitlines()[-1] == f"launch: was told to end by {name}, and ends its ranks"
-    assert ended.left == [] and files() <= before
+    assert ended.left == [] and left_since(before) == []
 
 
 @needs_mpi
@@ -62,7 +62,7 @@ def test_ranks_whose_launcher_is_killed_end_and_leave_no_files() -> None:
     before = files()
     ended = launch("faults.py", 3, arguments=["to the launcher", "SIGKILL"], seconds=60)
     assert ended.status == -signal.SIGKILL and "cannot be completed: the launcher is gone" in ended.output
-    assert ended.left == [] and files() <= before
+    assert ended.left == [] and left_since(before) == []
 
 
 @needs_mpi
