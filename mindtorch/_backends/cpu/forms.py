@@ -174,7 +174,7 @@ def into_out(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
             else:
                 return general(*args)
         try:
-            silent().run(ufunc, *arrays, target)
+            silent().run(ufunc, *arrays, out=target)  # maximum takes no third argument by place
         except (TypeError, OverflowError):
             return general(*args)
         out._bump()
