@@ -83,9 +83,10 @@ def puzzle(task: str, answer: Any = ...) -> Page:
         record = Record()
         record.solved = [*dict.fromkeys([*record.solved, task])]
         record.write()
+    drawn, closed = asked.picture(names), bool(hint) and asked.is_table
     said = pictures.answered_page(asked.question, asked.program, "" if asked.cases else shown(given), not hint,
-                                  hint or asked.reason)
-    return Page(join([said, asked.picture(names)], "\n"))
+                                  hint or asked.reason, drawn if closed else None)
+    return Page(said if closed else join([said, drawn], "\n"))
 
 
 def _plain(answer: Any) -> Any:

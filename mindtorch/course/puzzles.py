@@ -35,6 +35,11 @@ class Puzzle:
     wrong: tuple[tuple[str, str], ...] = ()
     own: bool = False
 
+    @property
+    def is_table(self) -> bool:
+        """Whether the picture is a table of values, among which the answer may be."""
+        return self.draw.startswith("rows(")
+
     def names(self, torch: Any = lessons.torch) -> dict[str, Any]:
         """Run the program with a library, and return its names."""
         names: dict[str, Any] = {"torch": torch}

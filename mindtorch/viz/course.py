@@ -38,11 +38,16 @@ def puzzle_page(question: str, program: str) -> Markup:
     return _page(*_asked(question, program))
 
 
-def answered_page(question: str, program: str, given: str, is_right: bool, said: str) -> Markup:
-    """Draw a puzzle with the answer that was given, if it can be shown, and the reason or a hint."""
+def answered_page(question: str, program: str, given: str, is_right: bool, said: str,
+                  closed: Markup | None = None) -> Markup:
+    """Draw a puzzle with the answer that was given, if it can be shown, and the reason or a hint. A ``closed`` picture
+    opens on a click, and has no place in plain text.
+    """
     answer = tag("div", _mark(is_right), " ", soft("your answer: " if given else "your function"), mono(given),
                  class_="mt-said")
-    return _page(*_asked(question, program), answer, tag("p", code(said)))
+    folded = None if closed is None else tag(
+        "details", tag("summary", "a table, which may show much of the answer"), closed, plain="")
+    return _page(*_asked(question, program), answer, tag("p", code(said)), folded)
 
 
 def _asked(question: str, program: str) -> Sequence[Markup]:

@@ -11,6 +11,7 @@ import pytest
 
 from mindtorch import course
 from mindtorch.course.compare import difference
+from mindtorch.course.desk import _kind as kind
 from mindtorch.course.puzzles import Puzzle
 from mindtorch.course.record import Record
 
@@ -40,6 +41,7 @@ def test_a_puzzle_has_a_right_answer_wrong_ones_with_hints_of_their_own_and_a_pi
         assert puzzle.judge(masters_answer(lesson, puzzle), names) == "", puzzle.name
         assert puzzle.wrong and puzzle.hint and puzzle.reason
         for text, hint in puzzle.wrong:
+            assert puzzle.cases or kind(eval(text, dict(names))) == kind(puzzle.answer(names)), (puzzle.name, text)
             assert puzzle.judge(eval(text, dict(names)), names).endswith(hint), (puzzle.name, text)
         assert "<" in puzzle.picture(names), puzzle.name
 
@@ -78,6 +80,14 @@ def test_a_puzzle_is_shown_then_answered_until_it_is_right(folder: Path) -> None
 def test_a_usual_wrong_answer_of_several_numbers_gets_its_hint_in_parentheses_and_in_brackets(
         folder: Path, answer: Any) -> None:
     assert "A size of 1 is stretched" in repr(course.puzzle("broadcasting.aligned", answer))
+
+
+def test_a_table_stays_closed_until_the_answer_is_right(folder: Path) -> None:
+    puzzle = next(puzzle for puzzle in LESSONS[6].puzzles if puzzle.is_table and not puzzle.cases)
+    names = puzzle.names()
+    task = f"{LESSONS[6].name}.{puzzle.name}"
+    assert "<details" in course.puzzle(task, eval(puzzle.wrong[0][0], dict(names)))._repr_html_()
+    assert "<details" not in course.puzzle(task, puzzle.answer(names))._repr_html_()
 
 
 @pytest.mark.parametrize(("task", "answer", "said"), [
