@@ -302,8 +302,12 @@ class CustomOpDef:
         self._lib = Library(namespace, "FRAGMENT")
         self._lib.define(name + schema)
         self._namespace, self._name, self._qualname, self._init_fn = namespace, name, f"{namespace}::{name}", function
-        self._opoverload = getattr(getattr(ops, namespace), name).default
         self._lib.impl(name, self._no_fake, "Meta")
+
+    @property
+    def _opoverload(self) -> OpOverload:
+        """The latest definition of the name: the cell that made the operator may have been run again."""
+        return overload_of(registry[self._qualname])
 
     def register_kernel(self, device_types: Any, fn: Callable[..., Any] | None = None, /) -> Any:
         """Make a function the kernel on a device type, on several, or on all for None; a decorator without ``fn``

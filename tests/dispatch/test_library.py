@@ -236,11 +236,11 @@ def defined(t, namespace, function, returned=None, **options):
 
 @BOTH
 def test_a_custom_operator_that_is_made_again_replaces_the_former_and_lasts_though_nobody_keeps_it(t, namespace):
-    defined(t, namespace, lambda x: x + 1)
-    made = getattr(t.ops, namespace).made
-    assert made(t.zeros(1)).item() == 1
+    former = defined(t, namespace, lambda x: x + 1)
+    assert getattr(t.ops, namespace).made(t.zeros(1)).item() == 1
     again = defined(t, namespace, lambda x: x + 2)
-    assert again(t.zeros(1)).item() == getattr(t.ops, namespace).made(t.zeros(1)).item() == 2
+    del again
+    assert former(t.zeros(1)).item() == getattr(t.ops, namespace).made(t.zeros(1)).item() == 2
 
 
 @BOTH
