@@ -21,7 +21,7 @@ from .._dispatch.aten import (
     unsafe_split_with_sizes, unsqueeze, view, view_as_complex, view_as_real, zero_, zeros,
 )
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
-from .._dispatch.keys import AUTOGRAD, DUAL, NONCONTIGUOUS
+from .._dispatch.keys import AUTOGRAD, DUAL, NONCONTIGUOUS, PYTHON
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .._dtype import int64
@@ -717,7 +717,10 @@ def clone_preserve_strides(self: Tensor) -> Any:
     if overlaps_itself(shape, stride):
         return clone(self)
     whole = as_strided(self, (self.untyped_storage().nbytes() // self.element_size(),), (1,), 0)
-    return clone(whole)._alias(shape, stride, self._offset)
+    copy = clone(whole)
+    if copy._keys & PYTHON:  # of a class that has to make the result itself
+        return as_strided(copy, shape, stride, self._offset)
+    return copy._alias(shape, stride, self._offset)
 
 
 def replace(piece: Tensor, src: Tensor) -> None:

@@ -38,6 +38,7 @@ PROGRAMS = {
     "written by detach": lambda lib, x, y: (y.detach().add_(1), x @ y)[1],
     "an alias of an input": lambda lib, x, y: (x.view(-1), x * 2),
     "an alias of an input that is written": lambda lib, x, y: (y.mul_(2), y.view(-1), y[0], x @ y)[1:],
+    "a view is made to require grad": lambda lib, x, y: (y.view(-1).requires_grad_(), x * 2),
     "a detached alias": lambda lib, x, y: (x.detach(), x.detach()[0], x * 2),
     "an input": lambda lib, x, y: (x, y, y @ x),
     "aliases of an intermediate tensor": lambda lib, x, y: ((z := x * 2).view(-1), z.t(), z[0]),
@@ -123,7 +124,7 @@ def test_it_does_what_pytorchs_does(name) -> None:
 SAME_GRAPHS = sorted(PROGRAMS.keys() - {
     "an input is written", "an alias of an input that is written", "attention", "a view of an input is written",
     "an input gets a history", "an input's layout is changed", "an output twice", "integers", "written by detach",
-    "written under no_grad"})
+    "written under no_grad", "a view is made to require grad"})
 
 
 @pytest.mark.parametrize("partition", ["default_partition", "min_cut_rematerialization_partition"])

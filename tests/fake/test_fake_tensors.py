@@ -29,6 +29,8 @@ def trained(lib: Any) -> Any:
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "factories": lambda lib: [lib.zeros(2, 3), lib.randn(4), lib.arange(5), lib.full((2, 2), 1), lib.eye(3),
                               lib.tensor([1.0, 2.0]), lib.randint(9, (3,)), lib.linspace(0, 1, 4)],
+    "a copy is written": lambda lib: lib.ops.aten.rrelu_with_noise_functional(
+        lib.ones(3, requires_grad=True) * 2, lib.ones(3), 0.1, 0.2, True),
     "views": lambda lib: [(x := lib.randn(3, 4)).t(), x[1:], x[:, 2], x.view(2, 6), x.expand(2, 3, 4), x.diagonal()],
     "promotion": lambda lib: [lib.ones(2, dtype=lib.int32) * 2.0, lib.ones(2) / lib.ones(2, dtype=lib.int64)],
     "reductions": lambda lib: [(x := lib.randn(3, 4)).sum(), x.mean(1), x.max(0), x.std(0, keepdim=True), x.argmax()],

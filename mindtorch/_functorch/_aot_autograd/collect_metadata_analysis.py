@@ -160,7 +160,8 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
     found = []
     for output, has_history in zip(outputs, with_history, strict=True):
         output_type, base, views = kind(output, has_history)
-        found.append(OutputAliasInfo(output_type, type(output), base, has_history, views))
+        is_requiring_leaf = isinstance(output, Tensor) and output.requires_grad and not has_history
+        found.append(OutputAliasInfo(output_type, type(output), base, has_history, views, is_requiring_leaf))
     return found, bases
 
 

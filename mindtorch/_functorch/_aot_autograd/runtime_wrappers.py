@@ -170,6 +170,8 @@ def outputs_of(args: list[Any], layouts: dict[int, tuple[Any, ...]], results: li
             outputs[i] = args[info.base_idx] if info.output_type is OutputType.is_input else (
                 viewed(owners[info.output_type][info.base_idx], outputs[i], info,
                        layouts.get(info.base_idx) if info.output_type is OutputType.alias_of_input else None))
+        if info.is_requiring_leaf and not outputs[i].requires_grad:
+            outputs[i].requires_grad_()
     return outputs
 
 

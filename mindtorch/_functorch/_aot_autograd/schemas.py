@@ -74,6 +74,7 @@ class OutputAliasInfo:
     base_idx: int | None  #: which input, output or intermediate tensor it aliases
     requires_grad: bool  #: not for views that were taken without grad mode
     views: tuple[Any, ...] = ()  #: the steps from that tensor to the output
+    is_requiring_leaf: bool = False  #: whether it requires grad without a history, after ``requires_grad_``
 
 
 @dataclass(eq=False)
