@@ -36,6 +36,7 @@ class Recording:
         self._leaves: list[AccumulateGrad] = []
         self._frames = local.frames
         self._places: list[list[int]] = []  # along which dimensions of the inputs the elements of the frames lie
+        self._is_recorded = local.grad_enabled  # by enclosing transforms and the program
         with disable_saved_tensors_hooks(HOOKS), enable_grad(), differentiating():
             chosen = tree_map(self._enter, selected(args, argnums))
             self.inputs, self.inputs_spec = tree_flatten(chosen)
@@ -82,18 +83,22 @@ class Recording:
         found: Any = [None] * len(self.inputs)
         if pairs:
             found = gradients_of([y for y, _ in pairs], self.inputs, [v for _, v in pairs],
-                                 retain_graph=retain_graph, create_graph=follows, allow_unused=True)
-        return tree_unflatten([self._raised(self.left(zeros_like(x) if g is None else g), places) for x, g, places
+                                 retain_graph=retain_graph or follows, create_graph=follows, allow_unused=True)
+        return tree_unflatten([self._raised(self.linked(zeros_like(x) if g is None else g), places) for x, g, places
                                in zip(self.inputs, found, self._places, strict=True)], self.inputs_spec)
 
     def left(self, value: Any) -> Any:
-        """Return a tensor as the transform hands it out."""
+        """Return an output as the transform hands it out: outside of the graph if it was called under ``no_grad``."""
+        return self.linked(value, self._is_recorded)
+
+    def linked(self, value: Any, is_recorded: bool = True) -> Any:
+        """Return a tensor, cut off from the graph unless that leads outside of the transform and is recorded there."""
         if not isinstance(value, Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
         if value._batched is not None:
             whole, dim, frame = value._batched
-            return batched(self.left(whole), dim, frame)
-        return _cut(value) if value._keys & AUTOGRAD and not self._reaches_outside(value) else value
+            return batched(self.linked(whole, is_recorded), dim, frame)
+        return _cut(value) if value._keys & AUTOGRAD and not (is_recorded and self._reaches_outside(value)) else value
 
     def aux(self) -> Any:
         """Return the function's auxiliary output."""
@@ -188,6 +193,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        is_recorded = local.grad_enabled
         recording = Recording(func, args, kwargs, argnums, has_aux, api)
         output = recording.raw
         if not isinstance(output, Tensor):
@@ -196,7 +202,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
             raise RuntimeError(f"{api}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} "
                                "dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
         with enable_grad(), differentiating():
-            gradient = recording.gradients(None, retain_graph=False)
+            gradient = recording.gradients(None, retain_graph=False, create_graph=is_recorded)
         value = recording.left(output)
         result = (value, recording.aux()) if has_aux else value
         recording.end()

@@ -100,6 +100,54 @@ def test_a_transform_ignores_no_grad_around_it_and_respects_it_inside() -> None:
         assert mindtorch.func.grad(function)(x).tolist() == [1, 4]
 
 
+def constant(lib: Any, function: Any) -> Any:
+    """Return a function that is called under ``no_grad``."""
+    def call(*args: Any) -> Any:
+        with lib.no_grad():
+            return function(*args)
+
+    return call
+
+
+#: Transforms under ``no_grad``, whose results are constants for what is around it: (the value, its gradient).
+CONSTANTS = {
+    "grad": lambda L, F, x: constant(L, F.grad(lambda x: x**2))(x),
+    "its value": lambda L, F, x: constant(L, F.grad_and_value(lambda x: x**3))(x)[1],
+    "auxiliary": lambda L, F, x: constant(L, F.grad(lambda x: (x**3, x * 2), has_aux=True))(x)[1],
+    "vjp": lambda L, F, x: constant(L, lambda x: F.vjp(lambda x: x**3, x)[0])(x),
+    "a product": lambda L, F, x: constant(L, F.vjp(lambda x: x**3, x)[1])(x.detach())[0],
+    "a product afterwards": lambda L, F, x: constant(L, lambda x: F.vjp(lambda x: x**3, x)[1])(x)(x.detach())[0],
+    "inside of grad": lambda L, F, x: F.grad(lambda x: x**3 - constant(L, F.grad(lambda x: x**4))(x))(x),
+    "jvp": lambda L, F, x: constant(L, lambda x: F.jvp(lambda x: x**3, (x,), (x.detach(),))[1])(x),
+}
+
+
+@pytest.mark.parametrize("case", CONSTANTS)
+def test_results_of_a_transform_under_no_grad_are_constants_around_it(case: str) -> None:
+    def run(L: Any, F: Any, x: Any) -> Any:
+        x = x.sum().detach().requires_grad_()
+        y = CONSTANTS[case](L, F, x)
+        return y, L.autograd.grad(y, x)[0] if y.requires_grad else None
+
+    assert_agree(run, (2,))
+
+
+@pytest.mark.parametrize("uses", ["gradient", "value", "both"])
+def test_a_graph_around_a_transform_is_kept_for_its_results(uses: str) -> None:
+    def run(L: Any, F: Any, w: Any, x: Any, y: Any) -> Any:
+        def loss(w: Any, x: Any, y: Any) -> Any:
+            return L.nn.functional.mse_loss((x @ w).tanh(), y)
+
+        def after_a_step(x: Any, y: Any) -> Any:
+            gradient, value = F.grad_and_value(loss)(w, x, y)
+            return loss(w - 0.1 * gradient if uses != "value" else w, x, y) + (value if uses != "gradient" else 0)
+
+        w.requires_grad_()
+        return L.autograd.grad(F.vmap(after_a_step)(x, y).sum(), w)
+
+    assert_agree(run, (4, 2), (3, 5, 4), (3, 5, 2))
+
+
 def linear(lib: Any) -> Any:
     module = lib.nn.Sequential(lib.nn.Linear(3, 4), lib.nn.Tanh(), lib.nn.Linear(4, 2))
     with lib.no_grad():
