@@ -24,6 +24,7 @@ from .._dispatch.aten import (
     randperm as _randperm, randperm_generator as _randperm_generator, resize_ as _resize_, uniform_ as _uniform_,
 )
 from .._dispatch.binding import make_function
+from .._dispatch.dispatcher import refuse_random_out
 from .._dispatch.keys import AUTOGRAD
 from .._dtype import DType, as_dtype
 from .._tensor import Tensor
@@ -48,6 +49,7 @@ def _drawn(function: str, operator: Operator, operator_generator: Operator, *val
         made = (operator(*values, *options) if generator is None and operator is not operator_generator
                 else operator_generator(*values, generator, *options))
         return finish(made, None, requires_grad, layout)
+    refuse_random_out()
     if out._keys & AUTOGRAD:
         raise RuntimeError(f"aten::{function}(): functions with out=... arguments don't support automatic "
                            "differentiation, but one of the arguments requires grad.")

@@ -376,7 +376,7 @@ def _look_at_thread(op: Operator, keys: int) -> Callable[..., Any]:
         if (local.pipeline is not None or local.inference or local.autocast is not None or local.dispatch_modes
                 or local.below_autograd):
             return key_handlers[THREAD_STATE](op, keys)(*args)
-        if local.frames and op.family == "random" and (op.is_inplace or op.schema.parameters[0].base != "Tensor"):
+        if local.frames and op.family == "random" and not op.packet.endswith("_backward"):
             return key_handlers[BATCHED](op, keys)(*args)
         return (table.get(keys) or resolve(op, keys))(*args)
 
@@ -404,6 +404,13 @@ def refuse_random(frame: Any) -> None:
         raise RuntimeError("vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear "
                            "like same randomness. If this is necessary for your usage, please file an issue with "
                            "functorch.")
+
+
+def refuse_random_out() -> None:
+    """Raise RuntimeError inside ``vmap``, where random numbers are drawn for new tensors alone."""
+    if local.frames:
+        raise RuntimeError("vmap: We do not support calling out variants of random operations inside of vmap. Please "
+                           "use non-out variants as a workaround")
 
 
 def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:

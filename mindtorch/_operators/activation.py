@@ -201,7 +201,8 @@ def check_rrelu_backward(promoted: DType, grad_output: Tensor, self: Tensor, noi
 def meta_rrelu_with_noise(self: Tensor, noise: Tensor, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False,
                           generator: Any = None) -> Spec:
     check(lower <= upper, "Lower bound should be less than or equal to the upper bound")
-    return RRELU(self)
+    spec = RRELU(self)
+    return spec._replace(stride=None) if training else spec
 
 
 RRELU = activation("leaky_relu")

@@ -16,6 +16,7 @@ from .._dispatch.dispatcher import has_values, registry
 from .._dispatch.local import local
 from .._dtype import BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, int64
 from .._tensor import Tensor
+from .._transforms.batching.draws import to_fill
 from .._transforms.batching.rules import elementwise
 from . import operator, schemas
 from .creation import fresh, options_of
@@ -41,8 +42,8 @@ def drawn(fill: Callable[..., Any], first: float, second: float) -> dict[str, Ca
     """Return a factory's four forms: of a size or like a tensor, from the default or a given generator."""
 
     def by(make: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        return (lambda like, *options: fresh(fill(make(like, *options), first, second)),
-                lambda like, generator, *options: fresh(fill(make(like, *options), first, second, generator)))
+        return (lambda like, *options: fresh(fill(to_fill(make(like, *options)), first, second)),
+                lambda like, generator, *options: fresh(fill(to_fill(make(like, *options)), first, second, generator)))
 
     return dict(zip(("", ".generator", "_like", "_like.generator"), (*by(empty), *by(empty_like)), strict=True))
 
@@ -306,7 +307,7 @@ def dropping(inplace: bool = False, feature: bool = False, alpha: bool = False) 
             noise: Any = _one_per_feature(self)
         else:  # where vmap draws for all elements at once, it does so in their order, however they lie
             noise = empty_like(self, *(None,) * 4, None if self._batched is None else "contiguous_format")
-        noise.bernoulli_(1 - p)
+        noise = to_fill(noise).bernoulli_(1 - p)
         if not alpha:
             return multiply(fresh(noise.div_(1 - p)))
         scale = 1 / ((ALPHA**2 * p + 1) * (1 - p)) ** 0.5  # keeps the variance, as the shift the mean
@@ -348,7 +349,7 @@ operator only, explicit:
 
 
 def _randint_like(self: Any, low: int, high: int, generator: Any, *options: Options) -> Any:
-    return fresh(random__from(empty_like(self, *options), low, high, generator))
+    return fresh(random__from(to_fill(empty_like(self, *options)), low, high, generator))
 
 
 operator("randint_like", composite=lambda self, high, *options: _randint_like(self, 0, high, None, *options),

@@ -114,7 +114,19 @@ RANDOM = {
     "randperm": lambda L, x: L.randperm(4),
     "in place": lambda L, x: x.clone().uniform_(), "dropout": lambda L, x: L.nn.functional.dropout(x),
     "bernoulli": lambda L, x: L.bernoulli(x.sigmoid()), "multinomial": lambda L, x: L.multinomial(x.abs(), 2),
-    "of all": lambda L, x: L.ones(4).uniform_(),
+    "of all": lambda L, x: L.ones(4).uniform_(), "out": lambda L, x: L.rand(4, out=L.empty(4)),
+}
+
+#: Draws from a tensor that all elements of the batch share.
+SHARED = {
+    "bernoulli": lambda L, y: L.bernoulli(y), "multinomial": lambda L, y: L.multinomial(y, 2),
+    "multinomial of rows": lambda L, y: L.multinomial(y.expand(2, 4), 2), "poisson": lambda L, y: L.poisson(y * 9),
+    "binomial": lambda L, y: L.binomial(y.ceil() * 9, y), "gamma": lambda L, y: L._standard_gamma(y),
+    "normal": lambda L, y: L.normal(y, y), "normal of means": lambda L, y: L.normal(y, 1.0),
+    "rand_like": lambda L, y: L.rand_like(y), "randint_like": lambda L, y: L.randint_like(y, 100),
+    "dropout": lambda L, y: L.nn.functional.dropout(y), "alpha_dropout": lambda L, y: L.alpha_dropout(y, 0.5, True),
+    "feature_dropout": lambda L, y: L.feature_dropout(y[None], 0.5, True),
+    "evaluation": lambda L, y: L.nn.functional.dropout(y, training=False),
 }
 
 
@@ -151,6 +163,29 @@ def test_random_numbers_are_those_of_pytorch(case: str, randomness: str) -> None
         return func.vmap(lambda x: RANDOM[case](lib, x), randomness=randomness)(x)
 
     assert_agree(run, (5, 4), tolerance=1e-6)
+
+
+@pytest.mark.parametrize("randomness", ["error", "different", "same"])
+@pytest.mark.parametrize("case", SHARED)
+def test_random_numbers_from_what_all_elements_share_are_those_of_pytorch(case: str, randomness: str) -> None:
+    def run(lib: Any, func: Any, x: Any) -> Any:
+        seed_all(lib, 3)
+        y = lib.arange(1.0, 5.0) / 5
+        return func.vmap(func.vmap(lambda x: SHARED[case](lib, y), randomness=randomness), randomness=randomness)(x)
+
+    assert_agree(run, (3, 5), tolerance=1e-6)
+
+
+@pytest.mark.parametrize("case", ["multinomial", "native_dropout", "rrelu"])
+def test_random_numbers_for_expanded_tensors_are_those_of_pytorch(case: str) -> None:
+    def run(lib: Any, func: Any, x: Any) -> Any:
+        seed_all(lib, 3)
+        draw = {"multinomial": lambda x: lib.multinomial(x.abs(), 2), "rrelu": lambda x: lib.rrelu(x, training=True),
+                "native_dropout": lambda x: lib.native_dropout(x, 0.5, True)[0]}[case]
+        results = draw(x[0].expand(4, 6)), draw(x.t())
+        return results, [result.stride() for result in results]
+
+    assert_agree(run, (4, 6), tolerance=1e-6)
 
 
 @pytest.mark.parametrize("name", [

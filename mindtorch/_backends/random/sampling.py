@@ -6,9 +6,11 @@ them into an output of any strides. Docstrings name the ``at::`` distribution or
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
+from ..._base.layout import like_strides
 from . import box_muller
 from .generator import Generator, of_64_bits
 from .numerics import affine, cast, compute_dtype, float_facts, libm, unit_interval
@@ -29,6 +31,15 @@ def fill(out: np.ndarray, values: np.ndarray) -> None:
 def memory_order(out: np.ndarray) -> list[int]:
     """Return the dimensions by stride, the largest first."""
     return sorted(range(out.ndim), key=lambda dim: -out.strides[dim])
+
+
+def empty_like(array: np.ndarray, dtype: Any = None) -> np.ndarray:
+    """Return a new array in the layout of ``torch.empty_like``; NumPy's has expanded dimensions innermost."""
+    strides = like_strides(array.shape, tuple(stride // array.itemsize for stride in array.strides))
+    if strides is None:
+        return np.empty(array.shape, dtype or array.dtype)
+    order = sorted(range(array.ndim), key=lambda dim: -strides[dim])
+    return np.empty([array.shape[dim] for dim in order], dtype or array.dtype).transpose(np.argsort(order))
 
 
 # -- uniform and normal ---------------------------------------------------------------------------------
@@ -203,7 +214,7 @@ def multinomial(generator: Generator, probabilities: np.ndarray, n: int, replace
     if replacement and n > 1:
         return _multinomial_with_replacement(generator, probabilities, n)
     # Of the keys p / q with exponential q, the n largest are a sample (Gumbel's trick).
-    keys = np.empty_like(probabilities)
+    keys = empty_like(probabilities)
     fill(keys, exponential(generator, keys.size, keys.dtype))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         keys = (probabilities / keys).astype(np.float64)

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._backends.common.pointwise import Pointwise
-from ..._dispatch.dispatcher import has_derivative, registry, tensors_of
+from ..._dispatch.dispatcher import has_derivative, refuse_random_out, registry, tensors_of
 from ..._dispatch.keys import BACKENDS, BATCHED, CPU
 from ..._dispatch.local import local
 from ..._dispatch.registry import Operator
-from .draws import at_random
+from .draws import at_random, self_is_smaller
 from .frames import Frame, batched, become, is_batched, lowered
 from .rules import Rule, by_element, each_result, filled_like, pointwise, with_own_self
 
@@ -23,25 +23,23 @@ def on_batched(op: Operator, keys: int) -> Callable[..., Any]:
     rule = registry.batching.get(functional.name) or (
         pointwise if isinstance(registry.meta_rows.get(functional.name), Pointwise) else None)
     composite = kernel.fn if kernel is not None and kernel.fn is registry.composites.get(op.name) else None
-    if composite is not None and (op.schema.parameters[0].base == "Tensor" if is_random else rule is None):
+    drawn_by_parts = op.schema.parameters[0].base == "Tensor" and op.packet != "normal" and not op.is_out
+    if composite is not None and (drawn_by_parts if is_random else rule is None):
         return composite if op.is_inplace or not has_derivative(op) else with_own_self(composite)
     rule = rule or by_element
 
     def call(*args: Any) -> Any:
         found = [t._batched[2] for t in tensors_of(args) if t._keys & BATCHED]
         frame = max(found, key=lambda frame: frame.number) if found else local.frames[-1]
+        if op.is_out and is_random:
+            refuse_random_out()
         if op.is_out:
             raise RuntimeError(f"Batching rule not implemented for aten::{op.name}; the fallback path doesn't work on "
                                "out= or view ops.")
         if is_random:
             return at_random(op, frame, args)
         if op.is_inplace and not is_batched(args[0], frame) and not (frame.tangents_only and frame.widen(args[0])):
-            raise RuntimeError(
-                f"vmap: {op.name}(self, *extra_args) is not possible because there exists a Tensor `other` in "
-                "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but "
-                "`self` not being vmapped over in a vmap. Please try to use out-of-place operators instead of "
-                f"{op.name}. If said operator is being called inside the PyTorch framework, please file a bug report "
-                "instead.")
+            raise self_is_smaller(op)
         if "inplace_view" in op.flags or op.name in IN_PLACE_VIEWS:
             view = registry[op.packet[:-1] + op.name[len(op.packet):]].call(*args)
             become(args[0], view)

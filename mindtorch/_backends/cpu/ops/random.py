@@ -79,7 +79,7 @@ def sample_dirichlet(concentrations: np.ndarray, generator: Generator | None = N
 
 
 def native_dropout(x: np.ndarray, p: float, train: bool | None) -> tuple[np.ndarray, np.ndarray]:
-    mask = np.empty_like(x, np.bool_)
+    mask = sampling.empty_like(x, np.bool_)
     if train is False:
         mask.fill(True)
         return x.copy(), mask
