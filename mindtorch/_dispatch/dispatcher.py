@@ -490,14 +490,16 @@ def _counting_writes(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(self: Any, *args: Any) -> Any:
         kernel(self, *args)
-        cell = self._version_counter
-        if cell is None:
-            self._version_counter = [1, self._storage]
-        else:
-            cell[0] += 1
+        (self._version_counter or self._start_counter())[0] += 1
         return self
 
     return call
+
+
+def count_writes(*lists: Iterable[Any]) -> None:
+    """Bump the versions of tensors that were written."""
+    for tensor in chain(*lists):
+        (tensor._version_counter or tensor._start_counter())[0] += 1
 
 
 def _counting_list_writes(op: Operator, kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -506,11 +508,7 @@ def _counting_list_writes(op: Operator, kernel: Callable[..., Any]) -> Callable[
 
     def call(*args: Any) -> Any:
         result = kernel(*args)
-        for i in written:
-            for tensor in args[i]:
-                if (cell := tensor._version_counter) is None:
-                    cell = tensor._version_counter = [0, tensor._storage]
-                cell[0] += 1
+        count_writes(*map(args.__getitem__, written))
         return result
 
     return call

@@ -283,7 +283,7 @@ def detach_(self: Tensor) -> Tensor:
     if self._grad_fn is not None:
         self._detached_at = next_sequence_nr()
         if self._version_counter is None:
-            self._version_counter = [0, self._storage]
+            self._start_counter()
     self._keys &= ~(AUTOGRAD | DUAL)
     self._grad_fn, self._output_nr, self._tangents = None, 0, None
     propagate_requires_grad(self)

@@ -565,10 +565,12 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def _bump(self) -> None:
         """Count a write."""
-        if self._version_counter is None:
-            self._version_counter = [1, self._storage]
-        else:
-            self._version_counter[0] += 1
+        (self._version_counter or self._start_counter())[0] += 1
+
+    def _start_counter(self) -> list[Any]:
+        """Return a new version counter, which this tensor has from now on."""
+        self._version_counter = [0, self._storage]
+        return self._version_counter
 
     def _forget_writes(self) -> Tensor:
         """Return this new tensor with a version counter that ignores the writes that filled it."""

@@ -17,7 +17,7 @@ from .._backends.common.optim import decay, descent
 from .._creation import tensor, zeros
 from .._dispatch import dispatcher
 from .._dispatch.aten import _foreach_add__Scalar as foreach_add, view_as_real
-from .._dispatch.dispatcher import TENSOR_TYPES
+from .._dispatch.dispatcher import TENSOR_TYPES, count_writes
 from .._dispatch.keys import REDIRECTING, SPARSES
 from .._dispatch.local import local
 from .._dtype import DType, float32, float64, get_default_dtype
@@ -202,9 +202,7 @@ def run_fused(operator: Callable[..., None], lists: Sequence[list[Any]], steps: 
         operator(*part, *settings, *scaling)
         if counted and (found_inf := scaling[1]) is not None:
             foreach_add(counted, -found_inf.item())  # a step that was left out does not count
-    for tensors in twice:
-        for written in tensors:
-            written._bump()
+    count_writes(*twice)
 
 
 def by_device(devices: list[Any], *lists: list[Any]) -> Iterator[list[list[Any]]]:

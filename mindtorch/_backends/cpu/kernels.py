@@ -5,7 +5,9 @@ The general kernel calls the meta kernel first, so that every check and every st
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,12 +22,15 @@ from ..._dispatch.return_types import packer
 from ..._dtype import from_numpy_dtype, get_default_dtype
 from ..._tensor import Tensor, from_array, new
 from ..common.inplace_and_out import writing_kernel
+from ..common.overlap import check_writable
 from ..common.pointwise import Pointwise
 from .fast_paths import fast_path_of
 from .ops import CPU_KERNELS
 from .plans import MISSES, Plans, key_of, remembering
 from .pointwise import pointwise_fast_path, pointwise_kernel, with_zero_strides
-from .rows import Prepared, Rows, array_of, fit, on_arrays, out_of_memory, refuse_what_cannot_be, shares_memory
+from .rows import (
+    Prepared, Rows, array_of, computed, fit, on_arrays, out_of_memory, refuse_what_cannot_be, shares_memory,
+)
 
 ndarray = np.ndarray
 #: NumPy's errors for results that memory, or any memory, cannot hold.
@@ -50,7 +55,8 @@ def kernel_of(op: Operator) -> Kernel | None:
         raise NotImplementedError(f"aten::{op.name} has a CPU row but no meta kernel")
     keeps = (op.family not in ("creation", "random") or isinstance(row, Prepared)) and op.name not in OF_MORE
     if op.is_inplace:
-        general = writing_kernel(remembering(meta) if keeps else meta, on_arrays(row))
+        general = list_kernel(op, row, meta) if op.writes_lists else writing_kernel(
+            remembering(meta) if keeps else meta, on_arrays(row))
     else:
         general = general_kernel(op, row, meta, keeps)
     return Kernel(general, row, fast_path_of(op, general))
@@ -286,6 +292,36 @@ def fresh(array: ndarray, inputs: list[Any]) -> Tensor | None:
     if not array.size or not array.flags.c_contiguous or shares_memory(array, inputs):
         return None
     return from_array(array, from_numpy_dtype(array.dtype))
+
+
+# -- kernels that write lists ------------------------------------------------------------------------------------------
+
+LAYOUT, ARRAYS = attrgetter("_layout"), partial(map, attrgetter("_array"))
+
+
+def list_kernel(op: Operator, row: Rows, check: Callable[..., None]) -> Callable[..., Any]:
+    """Return the kernel of an operator that writes lists of tensors, whose layouts are checked once."""
+    plans, count = Plans(), sum(parameter.is_tensor and parameter.is_list for parameter in op.schema.parameters)
+
+    def kernel(*args: Any) -> Any:
+        lists, others = args[:count], args[count:]
+        arrays = [*map(list, map(ARRAYS, lists))]
+        run = plans.get((*map(len, lists), *map(LAYOUT, chain(*lists))))
+        if run is None:
+            key = *map(len, lists), *layouts_of(chain(*lists))
+            run = plans.get(key) or plans.keep(key, planned(args, arrays))
+        if not TENSOR_TYPES.isdisjoint(map(type, others)):
+            others = tuple(map(array_of, others))
+        computed(run, (*arrays, *others))
+        return args[0]
+
+    def planned(args: tuple[Any, ...], arrays: list[Any]) -> Rows:
+        check(*args)
+        for target in args[0]:
+            check_writable(target)
+        return (row.prepare(*arrays) if isinstance(row, Prepared) else None) or row
+
+    return kernel
 
 
 # -- kernels that look for a plan --------------------------------------------------------------------------------------

@@ -3,23 +3,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import accumulate, chain
-from operator import attrgetter, methodcaller
-from types import NoneType
-from typing import Any
+from itertools import accumulate, chain, compress, repeat
+from operator import attrgetter, is_not, methodcaller, not_
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...._base import loops
 from ...common import optim
 from ...common.blocks import LARGE, each_block
+from ..rows import Prepared
 from . import CPU_KERNELS
 
 array = np.ndarray
-SIZE, DTYPE, BASE, ITEM = attrgetter("size"), attrgetter("dtype"), attrgetter("base"), methodcaller("item")
-FLAGS, CONTIGUOUS, RAVEL = attrgetter("flags"), attrgetter("c_contiguous"), np.ndarray.ravel
+SIZE, BASE, ITEM, RAVEL = attrgetter("size"), attrgetter("base"), methodcaller("item"), np.ndarray.ravel
+IS_GIVEN = partial(is_not, None)
 asarray = np.asarray  # NumPy is fastest with a number as an array of the right dtype
 BLOCK = 16384  #: elements; larger temporaries would be mapped anew by each malloc
+#: The settings that are not a rule's own.
+APART = ("state_steps", "maximize", "weight_decay", "grad_scale", "found_inf", "amsgrad")
+#: Elements of a small parameter, and how many parameters pay for joining: NumPy's calls count for more than two copies.
+SMALL, SEVERAL = 2048, 4
 
 
 class Block:
@@ -92,31 +96,62 @@ class Block:
         return self
 
 
-def blocks(arrays: Sequence[array]) -> Iterable[list[Block]]:
+def blocks(arrays: Sequence[array]) -> Iterable[Iterable[Block]]:
     """Yield blocks of arrays of one shape, as views, so that writes reach the arrays."""
-    size = arrays[0].size
-    if size <= BLOCK or not all(a.flags.c_contiguous for a in arrays):
-        return (list(map(Block, arrays)),)
+    if arrays[0].size <= BLOCK or not all(a.flags.c_contiguous for a in arrays):
+        return (map(Block, arrays),)
     flat = [a.reshape(-1) for a in arrays]
-    return ([Block(a[start:start + BLOCK]) for a in flat] for start in range(0, size, BLOCK))
+    return ([Block(a[start:start + BLOCK]) for a in flat] for start in range(0, flat[0].size, BLOCK))
 
 
-def fused(rule: Callable[..., None], lists: list[list[array]], steps: list[array], settings: dict[str, Any],
-          maximize: bool, weight_decay: float, decoupled: bool, grad_scale: array | None = None,
-          found_inf: array | None = None) -> None:
-    """Step all parameters, given lists of parameters, gradients and state.
+class Layouts(NamedTuple):
+    """What the layouts of a step's arrays decide. ``small``: which parameters are small and have one dtype of single or
+    double precision, so that they may be stepped as one array; empty if few. ``loop``: whether a compiled
+    loop takes all arrays; ``size``: their elements by parameter and array.
+    """
+
+    small: list[bool]
+    loop: bool
+    size: int
+
+    @classmethod
+    def of(cls, *lists: list[array]) -> Layouts:
+        rows, arrays = [*zip(*filter(None, lists), strict=True)], [*chain(*lists)]
+        dtype = arrays[0].dtype if arrays else loops.SINGLE
+        small = [dtype.char in "fd" and row[0].size <= SMALL and {a.dtype for a in row} == {dtype} for row in rows]
+        return cls(small if sum(small) >= SEVERAL else [],
+                   all(a.dtype == loops.SINGLE and a.flags.c_contiguous for a in arrays), sum(map(SIZE, lists[0])))
+
+
+def stepping(rule: Callable[..., None], lists: int, names: str, decoupled: bool = False) -> Prepared:
+    """Return the row of a rule's step: its arguments are so many lists of arrays, then settings of these names. The
+    layouts of the lists are looked at once.
+    """
+    def prepare(*args: Any) -> Callable[..., None]:
+        return partial(fused, rule, Layouts.of(*args[:lists]), lists, names.split(), decoupled)
+
+    return Prepared(prepare, lists, plain=lambda *args: prepare(*args)(*args))
+
+
+def fused(rule: Callable[..., None], layouts: Layouts, count: int, names: list[str], decoupled: bool,
+          *args: Any) -> None:
+    """Step all parameters, given ``count`` lists of parameters, gradients and state, then settings by position.
 
     Gradients are divided by ``grad_scale``; if ``found_inf`` is set, no step is taken. Half precision is computed in
     float32 and rounded at the end, as in PyTorch's fused kernels.
     """
+    settings = dict(zip(names, args[count:]))  # noqa: B905  the last ones have defaults
+    steps, maximize, weight_decay, grad_scale, found_inf, _ = map(settings.pop, APART, repeat(None))
     if found_inf is not None and found_inf.item():
         return
-    coupled_decay = 0 if decoupled else weight_decay
-    rows = [*zip(*filter(None, lists), strict=True)]
-    if grad_scale is None and not maximize and by_loop(rule, rows, steps, settings, weight_decay, decoupled):
+    rows = [*zip(*filter(None, args[:count]), strict=True)]
+    if (grad_scale is None and not maximize and layouts.loop
+            and by_loop(rule, rows, steps, settings, weight_decay, decoupled, layouts.size)):
         return
-    joined = [rows] if are_few(rows, steps) else [[row] for row in rows]
-    for i, alike in enumerate(joined):
+    groups: list[Any] = [*zip(rows, strict=True)]
+    if layouts.small and (not steps or len({*map(ITEM, steps)}) < 2) and are_apart(rows):
+        groups = [[*compress(rows, layouts.small)], *zip(compress(rows, map(not_, layouts.small)), strict=True)]
+    for i, alike in enumerate(groups):
         arrays: Sequence[array] = alike[0] if len(alike) == 1 else [*map(joining, *alike)]
         if grad_scale is not None:
             arrays = (arrays[0], arrays[1] / grad_scale.astype(arrays[1].dtype), *arrays[2:])
@@ -125,28 +160,23 @@ def fused(rule: Callable[..., None], lists: list[list[array]], steps: list[array
         if not arrays[0].ndim:
             arrays = [a.reshape(1) for a in arrays]
         if steps:
-            settings["step"] = steps[i]
+            settings["step"] = steps[i]  # several groups have one count, or a parameter each
         for param, grad, *state in blocks(arrays):
             if decoupled:
                 optim.decay(param, settings["lr"], weight_decay)
-            if maximize or coupled_decay:
-                grad = optim.descent(param, grad, maximize, coupled_decay)
+            if maximize or (weight_decay and not decoupled):
+                grad = optim.descent(param, grad, maximize, 0 if decoupled else weight_decay)
             rule(param, grad, *state, **settings)
         if half or len(alike) > 1:
             hand_out(arrays, alike)
 
 
-def are_few(rows: Sequence[Sequence[array]], steps: Sequence[array]) -> bool:
-    """Return True if a step may join these parameters in one array: they are several and small, have one dtype of
-    single or double precision and one step count, and no two arrays may share memory.
-    """
+def are_apart(rows: Sequence[Sequence[array]]) -> bool:
+    """Return True if no two arrays may share memory."""
     arrays = [*chain(*rows)]
-    if len(rows) < 2 or sum(map(SIZE, arrays)) > BLOCK or (dtype := arrays[0].dtype).char not in "fd":
-        return False
-    owners = [a if (base := a.base) is None else base for a in arrays]
-    return ({*map(type, owners)} == {array} and {*map(type, map(BASE, owners))} == {NoneType}
-            and [*map(DTYPE, arrays)].count(dtype) == len({*map(id, owners)}) == len(arrays)
-            and len({*map(ITEM, steps)}) < 2)
+    bases = [*filter(IS_GIVEN, map(BASE, arrays))]
+    return ({*map(type, bases)} <= {array} and not any(map(IS_GIVEN, map(BASE, bases)))
+            and len({*map(id, arrays), *map(id, bases)}) == len(arrays) + len(bases))
 
 
 def joining(*parts: array) -> array:
@@ -189,17 +219,15 @@ Looped = tuple[loops.Loop, int, tuple[Any, ...]]
 LOOPED: dict[Any, Callable[..., Looped | None]] = {optim.sgd: of_sgd, optim.adam: of_adam}
 
 
-def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], steps: Sequence[array],
-            settings: dict[str, Any], weight_decay: float, decoupled: bool) -> bool:
-    """Step all parameters by a compiled loop, if there is one for them; return whether it did."""
+def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], steps: Sequence[array] | None,
+            settings: dict[str, Any], weight_decay: float, decoupled: bool, size: int) -> bool:
+    """Step all parameters, of ``size`` elements together, by a compiled loop, if there is one for them; return whether
+    it did.
+    """
     looped_of = LOOPED.get(rule)
     if looped_of is None or not everything:
         return False
-    arrays = [*chain(*everything)]
-    if [*map(DTYPE, arrays)].count(loops.SINGLE) < len(arrays) or not all(map(CONTIGUOUS, map(FLAGS, arrays))):
-        return False
-    size = sum(map(SIZE, arrays)) // len(everything[0])
-    counts = [*map(ITEM, steps)] or [None] * len(everything)
+    counts = [*map(ITEM, steps)] if steps else [None] * len(everything)
     numbers_of = {}
     for count in {*counts}:  # most parameters share a step count
         if steps:
@@ -233,32 +261,13 @@ def foreach_add(self: list[array], scalar: Any) -> None:
         np.add(x, scalar, out=x, casting="unsafe")
 
 
-def fused_sgd(self: list[array], grads: list[array], momentum_buffer_list: list[array], weight_decay: float,
-              momentum: float, lr: float, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool,
-              *scaling: Any) -> None:
-    fused(optim.sgd, [self, grads, momentum_buffer_list], [],
-          {"lr": lr, "momentum": momentum, "dampening": dampening, "nesterov": nesterov,
-           "is_first_step": is_first_step}, maximize, weight_decay, False, *scaling)
-
-
-def fused_adam(self: list[array], grads: list[array], exp_avgs: list[array], exp_avg_sqs: list[array],
-               max_exp_avg_sqs: list[array], state_steps: list[array], lr: float, beta1: float, beta2: float,
-               weight_decay: float, eps: float, amsgrad: bool, maximize: bool, *scaling: Any,
-               decoupled: bool = False) -> None:
-    fused(optim.adam, [self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs], state_steps,
-          {"lr": lr, "beta1": beta1, "beta2": beta2, "eps": eps}, maximize, weight_decay, decoupled, *scaling)
-
-
-def fused_adagrad(self: list[array], grads: list[array], state_sums: list[array], state_steps: list[array], lr: float,
-                  lr_decay: float, weight_decay: float, eps: float, maximize: bool, *scaling: Any) -> None:
-    fused(optim.adagrad, [self, grads, state_sums], state_steps, {"lr": lr, "lr_decay": lr_decay, "eps": eps}, maximize,
-          weight_decay, False, *scaling)
-
-
+ADAM = "state_steps lr beta1 beta2 weight_decay eps amsgrad maximize grad_scale found_inf"
 CPU_KERNELS.update({
     "_foreach_add_.Scalar": foreach_add,
-    "_fused_sgd_": fused_sgd,
-    "_fused_adam_": fused_adam,
-    "_fused_adamw_": partial(fused_adam, decoupled=True),
-    "_fused_adagrad_": fused_adagrad,
+    "_fused_sgd_": stepping(optim.sgd, 3, "weight_decay momentum lr dampening nesterov maximize is_first_step "
+                                          "grad_scale found_inf"),
+    "_fused_adam_": stepping(optim.adam, 5, ADAM),
+    "_fused_adamw_": stepping(optim.adam, 5, ADAM, decoupled=True),
+    "_fused_adagrad_": stepping(optim.adagrad, 3, "state_steps lr lr_decay weight_decay eps maximize grad_scale "
+                                                  "found_inf"),
 })
