@@ -127,3 +127,34 @@ def test_a_namespace_lists_only_its_own_names(name):
     listed = dir(module)
     assert listed and all(hasattr(module, shown) for shown in listed)
     assert not {"Any", "annotations", "Callable", "TYPE_CHECKING", "math", "warnings", "make_function"} & set(listed)
+
+
+GIVEN_ONE_BY_ONE = {
+    f"{'Tensor.' if method else ''}{op.packet}"
+    for op in registry.operators.values() for method in (True, False) if op.packet[0] != "_"
+    for parameter in [p for p in op.schema.parameters if p.name != "self"][:1]
+    if parameter.is_list and parameter.base == "int" and (op.schema.parameters[0].name == "self" or not method)
+}
+
+
+def test_ints_stand_for_a_list_of_them_where_they_do_in_pytorch() -> None:
+    pytorch = pytest.importorskip("torch")
+
+    def accepts(module, name, ints):
+        x = () if name in ("zeros", "ones", "empty", "rand", "randn", "full") else (module.ones(2, 2),)
+        function = module
+        for part in name.split("."):
+            function = getattr(function, part)
+        try:
+            function(*x, *ints)
+        except TypeError:
+            return False
+        except (RuntimeError, IndexError, ValueError):
+            pass  # of their values
+        return True
+
+    for name in sorted(GIVEN_ONE_BY_ONE):
+        owners = [module.Tensor if name.startswith("Tensor.") else module for module in (pytorch, mindtorch)]
+        if all(hasattr(owner, name.removeprefix("Tensor.")) for owner in owners):
+            for ints in (1,), (0, 1), (1, 1, 1):
+                assert accepts(mindtorch, name, ints) == accepts(pytorch, name, ints), (name, ints)

@@ -32,6 +32,8 @@ def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[i
     if named is not None:
         if size:
             raise TypeError(f"{function}() got multiple values for argument 'size'")
+        if not isinstance(named, (tuple, list)):
+            raise TypeError(f"{function}(): argument 'size' must be tuple of ints, not {type(named).__name__}")
         size = (named,)
     elif not size:
         raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
@@ -126,7 +128,7 @@ def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType 
     elif not isinstance(fill_value, (int, float, complex, np.number, np.bool_)):
         raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not "
                         f"{type(fill_value).__name__}")
-    made = _full(sizes_of("full", (size,)), fill_value, dtype_for("full", dtype, out), layout,
+    made = _full(sizes_of("full", (), size), fill_value, dtype_for("full", dtype, out), layout,
                  _device.resolve_device(device), pin_memory)
     return finish(made, out, requires_grad, layout)
 
@@ -245,7 +247,7 @@ def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: DType | None = 
     """Return a filled tensor, by default of this one's dtype and device (``torch.Tensor.new_full``)."""
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
-    made = _new_full(self, sizes_of("new_full", (size,)), fill_value,
+    made = _new_full(self, sizes_of("new_full", (), size), fill_value,
                      *_options("new_full", dtype, layout, device, pin_memory))
     return finish(made, None, requires_grad, layout)
 

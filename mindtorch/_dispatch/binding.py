@@ -160,13 +160,10 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
     numbers = "wrapped numbers" in op.flags
     positional = schema.positional
     varargs = 1 if parameters and parameters[0].name == "self" else 0
-    if (len(args) > varargs and positional > varargs
-            and parameters[varargs].is_list and parameters[varargs].base == "int"
-            and (parameters[varargs].size is None or len(args) > varargs + 1)  # else a single int stands for all
-            and not isinstance(args[varargs], (list, tuple, type(None)))
-            and (positional == varargs + 1 or len(args) > positional)
-            and all(not isinstance(a, (list, tuple)) for a in args[varargs:])):
-        args = (*args[:varargs], args[varargs:])  # x.view(2, 3), torch.permute(x, ...)
+    if ((method or not varargs) and positional == varargs + 1 < len(args) + 1
+            and parameters[varargs].is_list and parameters[varargs].base == "int" and parameters[varargs].size is None
+            and all(not isinstance(a, (list, tuple, type(None))) for a in args[varargs:])):
+        args = (*args[:varargs], args[varargs:])  # x.view(2, 3), torch.zeros(2, 3)
     if len(args) > positional:
         raise Mismatch(f"{op.packet}() takes {positional} positional arguments but {len(args)} were given")
     values = []
