@@ -696,9 +696,7 @@ INDEX = ("index_add", "index_select", "index_fill", "index_reduce")
 def reduce_grads(names: Any, grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool,
                  result: Tensor) -> tuple[Any, Any]:
     """Return the gradients of ``scatter_reduce`` or ``index_reduce`` for both inputs (ATen's formulas)."""
-    if not self.numel():
-        return grad, grad
-    if not index.numel():
+    if not self.numel() or not index.numel():
         return grad, zeros(grad, src.shape)
     along = Along(names, dim, index)
     if reduce == "sum":

@@ -280,17 +280,15 @@ def _check_classes(target: Any) -> None:
 def meta_nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Spec, Spec]:
     check(self.ndim in (1, 2), "input tensor should be 1D or 2D")
     check(target.ndim <= 1, "0D or 1D target tensor expected, multi-target not supported", kind="target shape")
-    if self.ndim == 1:
-        check(target.ndim == 0 or target.shape[0] == 1,
-              lambda: f"For 1D input, 1D target must have size 1, but got target size: {target.numel()}", ValueError)
-    else:
-        check(target.ndim == 1 and self.shape[0] == target.shape[0],
-              lambda: f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
+    check(self.ndim == 1 or (target.ndim == 1 and self.shape[0] == target.shape[0]),
+          lambda: f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
+    _check_classes(target)
+    check(self.ndim == 2 or target.ndim == 0 or target.shape[0] == 1,
+          lambda: f"For 1D input, 1D target must have size 1, but got target size: {target.numel()}", ValueError)
     classes = self.shape[-1]
     if weight is not None and weight.shape != (classes,):
         raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes "
                            f"but got weight tensor of shape: {list(weight.shape)}")
-    _check_classes(target)
     _check_dtypes("nll_loss_out_frame", self, weight)
     batched = reduction == NONE and self.ndim == 2
     return Spec((self.shape[0],) if batched else (), self._dtype), Spec((), self._dtype)

@@ -83,8 +83,8 @@ def logcumsumexp_grad(grad: Tensor, self: Tensor, result: Any, dim: int) -> Any:
         return (backwards(logcumsumexp, grad.conj().log() - result, dim) + self).exp().conj()
     logarithm, lowest = grad.abs().log(), finfo(grad.dtype).min
     positive, negative = (
-        (backwards(logcumsumexp, logarithm.masked_fill(wrong_sign, lowest) - result, dim) + self).exp()
-        for wrong_sign in (grad <= 0, grad >= 0)
+        (backwards(logcumsumexp, logarithm.where(sign, lowest) - result, dim) + self).exp()
+        for sign in (grad > 0, grad < 0)  # a gradient of NaN has neither
     )
     return positive - negative
 

@@ -397,8 +397,8 @@ EXPLAINED = [Explained(*row) for row in (
      "that there are as many values as keys."),
     (".*", "", r"isFloatingType\(grad", "PyTorch's derivatives of two dtypes, one complex, refuse each other."),
     (".*", "grid_sample", UNDEFINED, "PyTorch's vector loop weighs what lies outside; its scalar loop does not."),
-    ("compiled.*|captured|traced", "", "no error, torch .*out of (bounds|range)", "A graph leaves out what nothing "
-     "needs."),
+    ("compiled.*|captured|traced", "", "no error, torch .*(out of (bounds|range)|not in the valid range)", "A graph "
+     "leaves out what nothing needs."),
     (".*", "nextafter.*(tensordot|@|mm|linear|einsum|inner|dot)", UNDEFINED, "Products of the largest numbers "
      "overflow, in the order in which they are added."),
     (".*", "layer_norm|batch_norm|group_norm|rms_norm", UNDEFINED, "A norm of values that are not finite depends on "
@@ -417,19 +417,24 @@ EXPLAINED = [Explained(*row) for row in (
     (".*npu", "attention", UNDEFINED, "Without a kernel for attention its parts meet infinite scores."),
     (".*npu", r"pow\(-?0\.5\)|\*\* -?0\.5", UNDEFINED, "A power of float16 is computed in float32 there."),
     (".*npu", r"long\(", "Class values must be non-negative", "What NaN becomes as an integer is not defined."),
+    (".*", "gelu.*float16|half.*gelu", UNDEFINED, "PyTorch's oneDNN, which takes contiguous float32 and bfloat16 only, "
+     "makes NaN of infinity; half precision is computed in contiguous float32 here."),
+    (".*npu", "gelu", UNDEFINED, "Tensors on a device are contiguous, of whose infinities oneDNN makes NaN."),
     (".*npu", "kl_div", "value: nan", "CANN's kernel takes the logarithm of targets that are zero."),
 
     (r"(?!plainly|inference|functionalized|traced).*", "", "no error, torch .*(can't be cast to the desired|doesn't "
      "match the broadcast)", "PyTorch computes terms of derivatives in place, where they do not fit."),
     (DERIVED, "kthvalue|median", r"^(output \d: )?value: ", "Which of equal elements, or of NaNs, is selected depends "
      "on how PyTorch partitions them."),
-    (DERIVED, "", "Autograd not support dtype: Long", "PyTorch's derivative of select_scatter refuses an integer "
+    (DERIVED, "", r"Autograd not support dtype: \w+", "PyTorch's derivative of select_scatter refuses an integer "
      "tensor."),
     (DERIVED, "cummax", "requires_grad: False, torch True|outputs, torch", "PyTorch's gradient of an empty cummax is "
      "its input."),
     (DERIVED, "trapezoid|attention", r"outputs, torch \d", "PyTorch's results without elements have no graph."),
     (DERIVED, "prod|maximum|minimum|fmax|fmin|with_logits|smooth_l1|poisson", UNDEFINED, "PyTorch's derivative "
      "takes another way where an element is NaN or infinite, or there is none."),
+    (DERIVED, r"sgn\(", r"value: .*nan.*torch -?0\.0$", "Products with the derivative of sgn, which PyTorch knows to "
+     "be zero, are zero."),
     ("second gradients|hessian", "", UNDEFINED, "Where a second derivative is not finite, the order of its factors "
      "decides whether it is 0, infinite or NaN."),
     (DERIVED, "relu6|hardtanh|hardsigmoid|hardswish|shrink", r"value: .*torch -?0\.0$", "Of NaN PyTorch's vector loop "
@@ -446,7 +451,8 @@ EXPLAINED = [Explained(*row) for row in (
      "which a checkpoint does not see."),
     ("tangents|second gradients|hessian|jacfwd", "logit", "value: ", "PyTorch's derivatives for forward mode take a "
      "negative eps for a bound."),
-    ("tangents", "gaussian_nll", "dtype: bfloat16, torch float64", "PyTorch's tangent of a number becomes float64."),
+    ("tangents|jacfwd|hessian", "^(?!.*(float64|double))", r"dtype: (b?float16|float32), torch float64", "PyTorch's "
+     "tangent of a number becomes float64."),
     ("tangents", r"\b(var|std)", "dtype: b?float16, torch float32", "PyTorch's tangent of a number becomes float32."),
     ("tangents|jacfwd", "vander", "value: .*torch nan", "PyTorch's tangent of a product divides by factors of zero."),
     ("hessian", "layer_norm|batch_norm|group_norm|cdist|det|solve|inv", "value: ", "PyTorch takes saved factors and "
@@ -465,6 +471,10 @@ EXPLAINED = [Explained(*row) for row in (
      "elements PyTorch batches nothing, or meets another error first."),
     ("jacfwd|hessian", r"shape \(0", "no error, torch .*out of bounds", "Of an empty input there are no directions, so "
      "nothing is computed."),
+    (BATCHES, "masked_select", "no error, torch .*The size of tensor a", "PyTorch's rule expands the selected elements "
+     "to the batch of the tensor, where the mask is larger."),
+    ("second gradients", "embedding", "no error, torch .*unspecified dimension size -1", "PyTorch's derivative "
+     "reshapes rows of an empty table."),
     (BATCHES, "baddbmm", "torch IndexError .Dimension out of range",
      "PyTorch's rule looks up a dimension before the operator counts them."),
     (BATCHES, "flip|rot90", "no error, torch IndexError .Dimension out of range .expected to be in range of .-1, 0., "
@@ -478,6 +488,8 @@ EXPLAINED = [Explained(*row) for row in (
      "PyTorch's rule takes one dtype."),
     (BATCHES, "", "torch .*returned an invalid gradient", "PyTorch's derivative has another shape than its input, "
      "which shows when it is batched."),
+    (DERIVED, r"scatter_reduce.*shape \(0", "no error, torch .*(invalid gradient|The size of tensor a)", "PyTorch's "
+     "gradient of a source that no index of an empty tensor reaches has the index's shape."),
 )]
 
 

@@ -67,6 +67,14 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
         torch.complex(floats(INF, 1, 2), floats(NAN, 1, 2))]),
     **{f"{name} of nothing on an NPU": ("npu", f"v1 = v0.{name}", [torch.ones(0, 3)]) for name in (
         "scatter(0, lib.tensor([[0, 0, 1]]), 1.5)", "index_fill(0, lib.tensor([], dtype=lib.int64), 1.5)")},
+    "gradient of logcumsumexp where the gradient before it is NaN": (
+        "gradients", "v1 = v0.logcumsumexp(0); v1 = lib.lerp(v1, v1, v0)", [floats(2.25, 1, INF, -1.5)]),
+    "gelu of infinities that are not contiguous": ("plainly", "v1 = F.gelu(v0)", [floats(*[INF] * 9).view(3, 3).t()]),
+    "index of rows without elements": ("plainly", "v1 = v0.index_fill(0, lib.tensor([7]), 1.5)", [torch.ones(2, 0)]),
+    "gradient of a source of other dimensions than the empty tensor's": (
+        "gradients", "v2 = v0.scatter_reduce(0, v1.long(), v1, 'amax')", [torch.ones(0, 3, 1), torch.ones(0, 3)]),
+    **{f"dtype of a target {text}": ("plainly", f"v1 = F.nll_loss({text})", [floats()]) for text in (
+        "v0[0], v0[0]", "v0, v0[:, 0], v0")},
     "write into a transposed constant in a Jacobian": (
         "jacfwd", "v2 = v1.t().clone(); v2[:, 1] = v0[0]", [floats(), floats()]),
 }

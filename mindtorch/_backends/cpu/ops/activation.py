@@ -155,8 +155,8 @@ def gelu(x: Any, approximate: str = "none", out: Any = None) -> Any:
 
 
 def lose_infinity(x: Any, out: Any) -> None:
-    """Write NaN for infinity among several elements, as oneDNN does, which computes PyTorch's float32."""
-    if x.size > 1 and not x.max() < np.inf:
+    """Write NaN for infinity among several contiguous elements, as oneDNN does, which computes PyTorch's float32."""
+    if x.size > 1 and x.flags.c_contiguous and not x.max() < np.inf:
         out[x == np.inf] = np.nan
 
 

@@ -201,6 +201,8 @@ def index_copy_(x: Array, dim: int, at: Array, source: Array) -> None:
 
 def index_fill_(x: Array, dim: int, at: Array, value: Any) -> None:
     rows = front(x, dim)
+    if 0 in rows.shape[1:]:  # PyTorch checks no index of rows without elements
+        return
     message = f"index {{}} is out of bounds for dimension {dim} with size {len(rows)}"
     at = bounded(at.reshape(-1), len(rows), IndexError, message, negative=True, dim=dim)
     rows[at] = np.asarray(value).astype(x.dtype)
