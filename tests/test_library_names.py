@@ -56,6 +56,7 @@ def test_a_module_is_a_function_of_its_parameters() -> None:
     net = torch.nn.Linear(2, 1)
     function, params = functorch.make_functional(net, disable_autograd_tracking=True)
     assert not params[0].requires_grad and net.weight.requires_grad
+    assert function.stateless_model.weight.is_meta and not net.weight.is_meta
     assert function([p * 2 for p in params], torch.ones(1, 2)).item() == pytest.approx(2 * net(torch.ones(1, 2)).item())
     norm = torch.nn.BatchNorm1d(2).eval()
     with pytest.raises(RuntimeError, match="has buffers"):

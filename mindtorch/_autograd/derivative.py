@@ -169,31 +169,26 @@ class Derivative:
         if self.row is None:
             plan.keep = lambda *args: []
             return plan
-        indices: dict[str, int] = {"grad": 0, "grads": -1}
-        done = set()
+        parameters, positions = self.schema.parameters, self.schema.positions
+        used: dict[str, tuple[int, Callable[..., Any], Any]] = {}  # key of the row -> its first input, formula, needs
         # in PyTorch's order, which is alphabetical
         for i, name in sorted(enumerate(self.names), key=lambda item: self.keys[item[1]]):
             key = self.keys[name]
-            if not mask >> i & 1 or key in done:
-                continue
-            done.add(key)
-            formula, wanted = callable_of(self.row.formulas[key])
-            needs = []
-            for need in wanted:
-                if need not in indices:
-                    indices[need] = 1 + len(plan.names)
-                    self._add_save(plan, need, key)
-                needs.append(indices[need])
+            if mask >> i & 1 and key not in used:
+                used[key] = i, *callable_of(self.row.formulas[key])
+        wanted = {need: key for key, (_, _, needs) in used.items() for need in needs if need not in ("grad", "grads")}
+        for key, formula in self.row.formulas.items():  # numbers are saved even if no wanted formula needs them
+            for need in () if key in used else callable_of(formula)[1]:
+                if (at := positions.get(need)) is not None and not parameters[at].is_tensor:
+                    wanted.setdefault(need, key)
+        indices: dict[str, int] = {"grad": 0, "grads": -1}
+        for index, need in enumerate(sorted(wanted), 1):  # pack hooks are called in this order
+            indices[need] = index
+            self._add_save(plan, need, wanted[need])
+        for key, (i, formula, needs) in used.items():
             parts = [part.strip() for part in key.split(",")]
             where = i if len(parts) == 1 else tuple(self.names.index(part) for part in parts)
-            plan.formulas.append((where, formula, needs))
-        parameters = self.schema.parameters
-        for key, formula in self.row.formulas.items():  # numbers are saved even if no wanted formula needs them
-            for need in () if key in done else callable_of(formula)[1]:
-                if (at := self.schema.positions.get(need)) is not None and need not in indices and (
-                        not parameters[at].is_tensor):
-                    indices[need] = 1 + len(plan.names)
-                    self._add_save(plan, need, key)
+            plan.formulas.append((where, formula, [indices[need] for need in needs]))
         plan.keep = keeping(plan, self.schema, self.op.name)
         if self.has_lists or any(parameters[at].is_list and parameters[at].is_tensor
                                  for _, at, fact in plan.input_saves if not fact):

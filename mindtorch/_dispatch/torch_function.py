@@ -339,11 +339,32 @@ def order_of_bases(cls: type, order: list[type]) -> list[type]:
     return [*order[:at], Overridable, *order[at:]]
 
 
+def note_handler(kind: type) -> None:
+    """Note for the callers of operators whether a class has a handler."""
+    (PLAIN.discard if overrides(kind) else PLAIN.add)(kind)
+
+
+def handler_changed(cls: type) -> None:
+    """Make the order of the bases anew, for a class and its subclasses, after ``__torch_function__`` was assigned."""
+    cls.__bases__ = cls.__bases__
+    changed = [cls]
+    for kind in changed:
+        note_handler(kind)
+        changed += type.__subclasses__(kind)
+    forget_binders()
+
+
 # -- modes -------------------------------------------------------------------------------------------------------------
 
 
 #: Caches of binders by argument types. Entering the first mode clears them: then every call asks.
 remembered: list[dict[Any, Any]] = []
+
+
+def forget_binders() -> None:
+    """Choose binders anew, which ask handlers or not, for all types of arguments."""
+    for memory in remembered:
+        memory.clear()
 
 
 def count_mode(tensor: type, change: int) -> None:
@@ -353,8 +374,7 @@ def count_mode(tensor: type, change: int) -> None:
         _modes += change
         set_mode(FUNCTION, _modes > 0)
         if change > 0 and _modes == 1:
-            for memory in remembered:
-                memory.clear()
+            forget_binders()
             complete(tensor)
             _replaced.update(attributes(tensor))
             for name in _replaced:

@@ -25,6 +25,7 @@ class FunctionalModuleWithBuffers(Module):
         if disable_autograd_tracking:
             for param in params.values():
                 param.requires_grad_(False)
+        made.to("meta")  # its own values are never read
         return cls(made, tuple(params), tuple(buffers)), tuple(params.values()), tuple(buffers.values())
 
     def forward(self, params: Any, buffers: Any, *args: Any, **kwargs: Any) -> Any:

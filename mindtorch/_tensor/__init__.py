@@ -40,7 +40,8 @@ from .._dispatch.local import local
 from .._dispatch.pipeline import flush_for
 from .._dispatch.torch_dispatch import disabled_torch_dispatch, dispatches
 from .._dispatch.torch_function import (
-    PLAIN, DisableTorchFunctionSubclass, disabled_torch_function, of_class, order_of_bases, overrides,
+    PLAIN, DisableTorchFunctionSubclass, disabled_torch_function, handler_changed, note_handler, of_class,
+    order_of_bases, overrides,
 )
 from .._dtype import FLOATING, WIDER, DType
 from .._storage import TypedStorage, UntypedStorage, allocate, can_be, out_of_host_memory, storage_of_array
@@ -72,6 +73,18 @@ class _TensorType(type):
         if value.__class__ is FunctionType and type.__getattribute__(cls, "__base__") is object:  # not of a subclass
             return of_class(name, value)
         return value
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        """Set an attribute of a class; a ``__torch_function__`` is asked from then on."""
+        type.__setattr__(cls, name, value)
+        if name == "__torch_function__" and cls.__base__ is not object:
+            handler_changed(cls)
+
+    def __delattr__(cls, name: str) -> None:
+        """Delete an attribute of a class; the ``__torch_function__`` of a base is asked from then on."""
+        type.__delattr__(cls, name)
+        if name == "__torch_function__":
+            handler_changed(cls)
 
     @property
     def __signature__(cls) -> inspect.Signature:
@@ -129,8 +142,7 @@ class Tensor(Methods, metaclass=_TensorType):
         TENSOR_TYPES.add(cls)
         if dispatches(cls) and inspect.getattr_static(cls, "__torch_function__") is OWN_TORCH_FUNCTION:
             cls.__torch_function__ = staticmethod(disabled_torch_function)  # type: ignore[method-assign]
-        if not overrides(cls):
-            PLAIN.add(cls)
+        note_handler(cls)
 
     # -- subclasses ------------------------------------------------------------------------------------------------
 

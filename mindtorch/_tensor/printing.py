@@ -95,7 +95,8 @@ def _str(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     contents_of = _parts if tensor._keys & SPARSES else _contents
     contents = contents_of(tensor, len(prefix)) if tensor_contents is None else tensor_contents
     text = _append(prefix + contents, _suffixes(tensor), len(prefix), tensor.is_sparse) + ")"
-    return f"Parameter({text})" if not plain and "Parameter" in names else text
+    parameter = "Parameter" in names or getattr(tensor, "_is_param", False)
+    return f"Parameter({text})" if not plain and parameter else text
 
 
 # ---- values ----------------------------------------------------------------------------------

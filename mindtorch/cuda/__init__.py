@@ -16,6 +16,7 @@ _names: dict[str, Any] = {
     **refusing(lambda name: TypeError(f"type torch.cuda.{name} not available. Torch not compiled with CUDA enabled."),
                LEGACY_TYPES, "cuda"),
 }
+_initialized = False  # read by checkpoints that keep the state of random numbers
 globals().update(_names)
 _load, _lazy_names = lazily(__name__, __file__)
 

@@ -58,3 +58,25 @@ def test_only_gradients_that_are_wanted_are_computed() -> None:
     with torch.utils.flop_counter.FlopCounterMode(display=False) as counter:
         torch.autograd.grad(layer(x).sum(), x)
     assert counter.get_total_flops() == 2 * (2 * 4 * 3 * 2)
+
+
+PACKED = {
+    "a product": lambda t, a, b: a * b, "a quotient": lambda t, a, b: a / b, "a power": lambda t, a, b: a ** b,
+    "in place": lambda t, a, b: b.clone().mul_(a), "addcdiv": lambda t, a, b: t.addcdiv(a, a * 3, b),
+    "matrices": lambda t, a, b: t.mm(a[None], b[:, None]),
+    "a batch of matrices": lambda t, a, b: t.baddbmm(a, a[None, :, None], b[None, None]),
+    "interpolation": lambda t, a, b: t.lerp(a, b, b + 5),
+    "a linear system": lambda t, a, b: t.linalg.solve(t.outer(a, a) + t.eye(2), b),
+    "a norm": lambda t, a, b: t.nn.functional.layer_norm(a[None], (2,), b, a),
+}
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_tensors_are_packed_in_the_order_of_their_names(name: str) -> None:
+    theirs, seen = pytest.importorskip("torch"), {}
+    for t in torch, theirs:
+        a, b = t.tensor([1.0, 2.0], requires_grad=True), t.tensor([3.0, 4.0], requires_grad=True)
+        found = seen[t] = []
+        with t.autograd.graph.saved_tensors_hooks(lambda s, found=found: found.append(s.tolist()) or s, lambda s: s):
+            PACKED[name](t, a, b)
+    assert seen[torch] == seen[theirs] and len(seen[theirs]) > 1

@@ -389,3 +389,33 @@ def test_a_function_that_is_redispatched_skips_its_handler_and_calls_inside_of_i
     called.clear()
     t.nn.functional.layer_norm(x, (1,))
     assert called == ["layer_norm", "layer_norm"]
+
+
+@BOTH
+def test_a_handler_may_be_given_to_a_class_that_exists_and_taken_from_it(t) -> None:
+    base = plain(t)
+
+    class Below(base):
+        pass
+
+    seen = []
+
+    def note(cls, func, types, args=(), kwargs=None):
+        seen.append(overrides(t).resolve_name(func))
+        with t._C.DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {}))
+
+    old = t.ones(2).as_subclass(Below)
+    assert type(old + 1) is Below and not seen
+    base.__torch_function__ = classmethod(note)
+    kinds = [type(old + 1), type(t.add(old, 1)), type(t.stack([old])), type(old.module_load(old)), type(old[0])]
+    assert kinds == [t.Tensor] * 5 and len(seen) == 5, seen
+    base.__torch_function__ = t._C._disabled_torch_function_impl
+    assert type(old + 1) is t.Tensor and len(seen) == 5
+    del base.__torch_function__
+    assert type(old + 1) is Below and type(old.neg()) is Below and len(seen) == 5
+
+
+@BOTH
+def test_a_parameter_of_a_subclass_is_printed_as_one(t) -> None:
+    assert repr(t.nn.Parameter(t.ones(1).as_subclass(plain(t)))) == "Parameter(Plain([1.], requires_grad=True))"
