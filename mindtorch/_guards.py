@@ -55,6 +55,11 @@ class Source:
         name = name.replace("_buffers", "buffers")
         return re.sub(r"[^0-9A-Za-z]+", "_", name)
 
+    @property
+    def path(self) -> str:
+        """The expression with the parts of modules as their attributes: ``L['self'].conv.weight``."""
+        return re.sub(r"\.(?:_modules|_parameters|_buffers|__dict__)\['(\w+)'\]", r".\1", self.name)
+
     def is_ephemeral(self) -> bool:
         """Return True if the value cannot be read again when guards are checked."""
         return self.base is not None and self.base.is_ephemeral()

@@ -16,6 +16,7 @@ file                    idea
 ``codegen``             the Python that runs
 ``break_code``          the code behind a break, and ``resume_execution``: the rest of the function
 ``backends``            what makes a function of a graph
+``export``              a function as one graph with its signature
 ======================  ====================================================================
 
 ``comptime`` is left out: the interpreter has no state that would be alike PyTorch's.
@@ -33,10 +34,11 @@ from .decorators import (
 )
 from .eval_frame import OptimizedModule, is_dynamo_supported, optimize, optimize_assert, reset, run
 from .explain import explain
+from .export import export
 from .marks import mark_dynamic, mark_static, mark_static_address, mark_unbacked, maybe_mark_dynamic
 
 __all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "backends", "config", "disable",
-           "disallow_in_graph", "exc", "explain", "graph_break", "is_compiling", "is_dynamo_compiling",
+           "disallow_in_graph", "exc", "explain", "export", "graph_break", "is_compiling", "is_dynamo_compiling",
            "is_dynamo_supported", "list_backends", "lookup_backend", "mark_dynamic", "mark_static",
            "mark_static_address", "mark_unbacked", "maybe_mark_dynamic", "optimize", "optimize_assert",
            "register_backend", "reset", "run", "set_stance", "skip", "substitute_in_graph", "testing", "utils"]

@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from .._base.interrupts import contextmanager
 from .._C import _set_grad_enabled
 from .._compile.breaks import is_library
 from .._dispatch.local import local
@@ -12,6 +14,7 @@ from .._guards import Source
 from .._tensor import Tensor
 from ..fx import Graph, GraphModule, Node
 from ..fx.node import map_arg
+from ..nn.module import Module
 from . import fakes
 from .exc import BackendCompilerFailed, Break
 from .guards import Guards, Namespace
@@ -21,6 +24,9 @@ from .variables.base import Translator, Variable
 from .variables.containers import ListVariable, TupleVariable
 from .variables.functions import CellVariable
 from .variables.tensor import TensorVariable
+
+#: Where the modules are whose class names the source of a node, unless they are containers.
+NN = f"{Module.__module__.rpartition('.')[0]}.modules"
 
 
 class OutputGraph:
@@ -42,6 +48,8 @@ class OutputGraph:
         self.compiled: list[GraphModule] = []
         self._last_input: Node | None = None
         self.line: Any = None  #: where the program is: a function that returns the stack of frames
+        self.module_stack: dict[str, tuple[str, type]] = {}  #: the modules whose calls are interpreted
+        self.module_calls: Counter[int] = Counter()
 
     # -- values ----------------------------------------------------------------------------------------------------
 
@@ -124,7 +132,27 @@ class OutputGraph:
         outside = [frame for frame in frames if not is_library(frame.filename)]
         if outside:
             node.meta["site"] = outside[-1].filename, outside[-1].lineno, outside[-1].name
+        source = target
+        if self.module_stack:
+            node.meta["nn_module_stack"] = self.module_stack.copy()
+            innermost = [*self.module_stack.values()][-1][1]
+            if innermost.__module__.startswith(NN) and not innermost.__module__.startswith(f"{NN}.container"):
+                source = innermost
+        if op.startswith("call"):
+            node.meta["source_fn_stack"] = [(node.name, source)]
         return node
+
+    @contextmanager
+    def inside(self, module: Module, source: Source | None) -> Iterator[None]:
+        """Describe the nodes of a module's call by the module."""
+        key, number = str(id(module)), self.module_calls[id(module)]
+        key += f"@{number}" if number else ""
+        self.module_calls[id(module)] += 1
+        self.module_stack[key] = ("" if source is None else source.path, type(module))
+        try:
+            yield
+        finally:
+            del self.module_stack[key]
 
     def call(self, tx: Translator, op: str, target: Any, args: list[Variable],
              kwargs: dict[str, Variable]) -> Variable:

@@ -207,11 +207,13 @@ class UserObject(Variable):
         compiled = vars(module).get("_compiled_call_impl")
         if self.source is not None:
             tx.output.guards.empty(self.source, HOOKS, module)
-        if any(getattr(module, name) for name in HOOKS) or any(getattr(nn_module, name) for name in GLOBAL_HOOKS):
-            return tx.made(Module._hooked_call).call(tx, [self, *args], kwargs)
-        if compiled is not None:
+        hooked = any(getattr(module, name) for name in HOOKS) or any(getattr(nn_module, name) for name in GLOBAL_HOOKS)
+        if compiled is not None and not hooked:
             raise Break("a module that is compiled by itself")
-        return self.attribute(tx, "forward").call(tx, args, kwargs)
+        with tx.output.inside(module, self.source):
+            if hooked:
+                return tx.made(Module._hooked_call).call(tx, [self, *args], kwargs)
+            return self.attribute(tx, "forward").call(tx, args, kwargs)
 
     def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         found = self.find(tx, name)

@@ -117,7 +117,7 @@ def _tag_forward() -> None:
 
 def trace_forward(f: Callable[..., Any], args: list[Any], meta: ViewAndMutationMeta, config: AOTConfig) -> GraphModule:
     """Return the forward graph for inputs, which are fake tensors."""
-    traced = make_fx(forward_function(f, meta), config.decompositions)(*args)
+    traced = make_fx(forward_function(f, meta), config.decompositions, _disable_torch_fn_metadata_mode=True)(*args)
     return _cleaned(traced)
 
 
@@ -125,7 +125,8 @@ def trace_joint(f: Callable[..., Any], args: list[Any], meta: ViewAndMutationMet
     """Return the joint graph for inputs, which are fake tensors."""
     needed = [isinstance(arg, Tensor) and arg.requires_grad for arg in args]
     primals = [arg.detach() if isinstance(arg, Tensor) else arg for arg in args]
-    traced = make_fx(joint_function(f, meta, needed), config.decompositions)(primals, list(meta.traced_tangents))
+    traced = make_fx(joint_function(f, meta, needed), config.decompositions, _disable_torch_fn_metadata_mode=True)(
+        primals, list(meta.traced_tangents))
     return _cleaned(traced)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from ..._tensor import Tensor
 from ..._transforms.pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from ...nn.module import Module
 from ...nn.parameter import Parameter
+from ...overrides import TorchFunctionMode
 from ...utils._python_dispatch import TorchDispatchMode
 from ...utils.weak import WeakTensorKeyDictionary
 from .._symbolic_trace import PH, Tracer
@@ -57,6 +59,7 @@ class PythonKeyTracer(Tracer):
         super().__init__(autowrap_modules=())
         self.tensor_tracker: Any = WeakTensorKeyDictionary()
         self.sizes = SizeNodes(self)
+        self.torch_fn: tuple[str, str] | None = None  #: the function of the library that runs, with the call's number
 
     def call_module(self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...],
                     kwargs: dict[str, Any]) -> Any:
@@ -90,12 +93,28 @@ class PythonKeyTracer(Tracer):
         if kind == "get_attr" and isinstance(attribute := _attribute(self.root, target), Tensor):
             with disable_proxy_modes_tracing():
                 node.meta["val"] = extract_val(attribute)
+        if kind == "call_function" and self.torch_fn is not None:
+            node.meta.setdefault("torch_fn", self.torch_fn)
         return node
 
     def unwrap_proxy(self, e: Any) -> Any:
         """Return the proxy of a tensor that is tracked; anything else as it is."""
         return get_proxy_slot(e, self, e, lambda tracked: tracked.proxy) if isinstance(e, Tensor) else (
             get_proxy_slot(e, self, e) if is_sym_node(e) else e)
+
+
+class TorchFunctionMetadataMode(TorchFunctionMode):
+    """Notes for a tracer which function of the library the program calls (``TorchFunctionMetadataMode``)."""
+
+    def __init__(self, tracer: PythonKeyTracer) -> None:
+        self.tracer = tracer
+        self.calls: Counter[Any] = Counter()
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Note the function, and run it."""
+        self.calls[func] += 1
+        self.tracer.torch_fn = f"{func.__name__}_{self.calls[func]}", f"{type(func).__name__}.{func.__name__}"
+        return func(*args, **(kwargs or {}))
 
 
 def _attribute(root: Any, path: str) -> Any:
@@ -458,7 +477,8 @@ def make_fx(f: Callable[..., Any], decomposition_table: Mapping[Any, Callable[..
     With ``tracing_mode='real'`` the operators compute on the arguments themselves, which ``f`` may write; with 'fake'
     on fake tensors; with 'symbolic' on fake tensors whose sizes are symbols, so that the graph serves for other sizes.
     Operators of ``decomposition_table`` are replaced by what their functions call. With ``pre_dispatch``, switches of
-    grad mode are nodes, too; composites are recorded as the operators that they call, unlike PyTorch's with it.
+    grad mode are nodes, too; composites are recorded as the operators that they call, unlike PyTorch's with it. A
+    node's ``meta["torch_fn"]`` names the function of the library that was called.
 
     Raises:
         AssertionError: for another ``tracing_mode``.
@@ -482,6 +502,8 @@ def make_fx(f: Callable[..., Any], decomposition_table: Mapping[Any, Callable[..
                 stack.enter_context(fake_mode)
             if tracing_mode == "symbolic":
                 stack.enter_context(enable_python_dispatcher())
+            if not _disable_torch_fn_metadata_mode:
+                stack.enter_context(TorchFunctionMetadataMode(tracer))
             stack.enter_context(mode)
             stack.enter_context(mode.enable_decompositions(decomposition_table))
             traced = dispatch_trace(wrap_key(func, given, tracer, pre_dispatch), tracer, tuple(placeholders))
