@@ -350,7 +350,7 @@ class CustomOpDef:
         """Set the dtype that autocast casts the operator's inputs to (``torch.library.CustomOpDef``)."""
         register_autocast(self, device_type, cast_inputs)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._opoverload(*args, **kwargs)
 
     def __repr__(self) -> str:

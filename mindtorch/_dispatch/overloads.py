@@ -174,7 +174,7 @@ class OpOverload:
         """Return the name in the dispatcher: ``aten::add.Tensor``."""
         return self._schema.name + (f".{self._overloadname}" if self._overloadname != "default" else "")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if (found := asked(args, kwargs)) is not None:
             return handle(self, found, args, kwargs)
         return self._operator.call(*settled(self._canonical(args, kwargs)))
@@ -303,7 +303,7 @@ class OpOverloadPacket:
     def op(self) -> OpOverloadPacket:
         return self
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if (found := asked(args, kwargs)) is not None:
             return handle(self, found, args, kwargs)
         kwargs, out = _without_out(registry[self._name], kwargs)

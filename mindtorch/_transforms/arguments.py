@@ -85,6 +85,13 @@ def without_aux(result: Any, has_aux: bool, api: str) -> tuple[Any, Any]:
     return result
 
 
+def only_tensors(value: Any) -> Any:
+    """Return a tensor; refuse anything else. Raises RuntimeError in PyTorch's words."""
+    if not isinstance(value, Tensor):
+        raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
+    return value
+
+
 def check_tensor_output(leaves: list[Any], api: str) -> None:
     """Refuse a function that returns nothing, or anything but tensors. Raises RuntimeError in PyTorch's words."""
     if not leaves or (len(leaves) == 1 and leaves[0] is None):

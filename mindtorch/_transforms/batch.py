@@ -57,6 +57,18 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
     return wrapper
 
 
+def chunk_vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error",
+               chunks: int = 2) -> Callable[..., Any]:
+    """Return ``vmap`` of ``func`` that computes a batch in so many chunks (``functorch.experimental.chunk_vmap``)."""
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        size = _process_batched_inputs(in_dims, args, func)[0]
+        return vmap(func, in_dims, out_dims, randomness, chunk_size=max(-(-size // chunks), 1))(*args, **kwargs)
+
+    return wrapper
+
+
 def check_randomness(randomness: str) -> None:
     if randomness not in ("error", "different", "same"):
         raise RuntimeError("Only allowed values for randomness are 'error', 'different', or 'same'. Got "

@@ -11,9 +11,11 @@ from .._creation import zeros_like
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._tensor import Tensor
-from .arguments import Argnums, called, check_tensor_output, differentiating, replaced, selected, without_aux
+from .arguments import (
+    Argnums, called, check_tensor_output, differentiating, only_tensors, replaced, selected, without_aux,
+)
 from .batching import lowered_all, opened, placed, raised_all
-from .pytree import tree_flatten, tree_leaves, tree_unflatten
+from .pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from .reverse import recorded_vjp
 
 API = "jvp(f, primals, tangents)"
@@ -70,7 +72,7 @@ def jvp_with_argnums(func: Callable[..., Any], primals: Any, tangents: Any, argn
                            "is not allowed with strict=True.")
     derivative = tree_unflatten([zeros_like(output) if tangent is None else raised_all(tangent, frames)
                                  for output, tangent in zip(outputs, found, strict=True)], outputs_spec)
-    return (raw, derivative, aux) if has_aux else (raw, derivative)
+    return (raw, derivative, tree_map(only_tensors, aux)) if has_aux else (raw, derivative)
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:

@@ -20,7 +20,9 @@ from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dtype import FLOATING
 from .._tensor import Tensor
-from .arguments import Argnums, called, check_tensor_output, differentiating, replaced, selected, without_aux
+from .arguments import (
+    Argnums, called, check_tensor_output, differentiating, only_tensors, replaced, selected, without_aux,
+)
 from .batching import batched, lowered_all, opened, raised_all
 from .pytree import tree_flatten, tree_map, tree_unflatten
 
@@ -93,9 +95,7 @@ class Recording:
 
     def linked(self, value: Any, is_recorded: bool = True) -> Any:
         """Return a tensor, cut off from the graph unless that leads outside of the transform and is recorded there."""
-        if not isinstance(value, Tensor):
-            raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
-        if value._batched is not None:
+        if only_tensors(value)._batched is not None:
             whole, dim, frame = value._batched
             return batched(self.linked(whole, is_recorded), dim, frame)
         return _cut(value) if value._keys & AUTOGRAD and not (is_recorded and self._reaches_outside(value)) else value

@@ -12,6 +12,7 @@ import inspect
 import textwrap
 import types
 import typing
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple, NoReturn, TypeVar
 
@@ -51,6 +52,11 @@ class ScriptWarning(Warning):
 
 class TracerWarning(Warning):
     """A doubt about a traced program (``torch.jit.TracerWarning``)."""
+
+    @staticmethod
+    def ignore_lib_warnings() -> None:
+        """Ignore these warnings from the library itself."""
+        warnings.filterwarnings("ignore", category=TracerWarning, module="mindtorch.(?!jit)")
 
 
 class Attribute(NamedTuple):

@@ -165,6 +165,46 @@ def test_random_numbers_are_those_of_pytorch(case: str, randomness: str) -> None
     assert_agree(run, (5, 4), tolerance=1e-6)
 
 
+@pytest.mark.parametrize("dims", [(0, 0), (1, 0), (2, 0), (None, 0)], ids=str)
+@pytest.mark.parametrize("case", ["view", "view_as", "flatten"])
+def test_a_view_of_an_element_that_has_none_is_an_error(case: str, dims: Any) -> None:
+    views = {"view": lambda x, y: x.view(-1), "view_as": lambda x, y: x.view_as(y), "flatten": lambda x, y: x.flatten()}
+
+    def run(lib: Any, func: Any, x: Any, y: Any) -> Any:
+        x = x if dims[0] is not None else x[:, :, 0]
+        result = func.vmap(views[case], in_dims=dims)(x, y[:, :x[0].numel() if dims[0] == 0 else 4])
+        return result, result.stride()
+
+    assert_agree(run, (2, 2, 2), (2, 4))
+
+
+@pytest.mark.parametrize("use", ["pointwise", "sum", "beside another", "in another vmap", "in place"])
+def test_an_element_that_escaped_from_its_vmap_is_an_error(use: str) -> None:
+    escaped: list[Any] = []
+    mindtorch.vmap(lambda x: escaped.append(x) or x)(mindtorch.ones(2, 3))
+    x = escaped[0]
+    uses = {"pointwise": lambda: x.sin(), "sum": lambda: x.sum(), "beside another": lambda: mindtorch.ones(3) + x,
+            "in another vmap": lambda: mindtorch.vmap(lambda y: y + x)(mindtorch.ones(2)),
+            "in place": lambda: x.add_(1)}
+    with pytest.raises(RuntimeError, match="may have escaped from inside a function being vmapped"):
+        uses[use]()
+
+
+def test_a_batch_in_chunks() -> None:
+    from mindtorch.functorch.experimental import chunk_vmap
+
+    sizes: list[Any] = []
+    x = mindtorch.arange(10.0).reshape(5, 2)
+    result = chunk_vmap(lambda x: sizes.append(mindtorch.func.debug_unwrap(x).shape[0]) or x * 2, chunks=2)(x)
+    assert result.equal(x * 2) and sizes == [3, 2]
+
+
+def test_an_overload_takes_the_argument_that_is_named_self() -> None:
+    for lib in (mindtorch, torch):
+        assert lib.ops.aten.add.Tensor(self=lib.ones(2), other=lib.ones(2)).tolist() == [2, 2]
+        assert lib.ops.aten.reshape(self=lib.ones(2, 1), shape=[2]).tolist() == [1, 1]
+
+
 @pytest.mark.parametrize("randomness", ["error", "different", "same"])
 @pytest.mark.parametrize("case", SHARED)
 def test_random_numbers_from_what_all_elements_share_are_those_of_pytorch(case: str, randomness: str) -> None:

@@ -31,6 +31,11 @@ def on_batched(op: Operator, keys: int) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         found = [t._batched[2] for t in tensors_of(args) if t._keys & BATCHED]
         frame = max(found, key=lambda frame: frame.number) if found else local.frames[-1]
+        if frame not in local.frames:
+            raise RuntimeError(
+                "Either your tensor may have escaped from inside a function being vmapped and this is a user error "
+                "(see https://pytorch.org/functorch/stable/ux_limitations.html), or there is an internal functorch "
+                f"error in `{op.name}` Please file an issue if it looks like the latter")
         if op.is_out and is_random:
             refuse_random_out()
         if op.is_out:
