@@ -23,6 +23,25 @@ def test_numbers_and_orders_that_operators_once_took(program: Program) -> None:
     assert ours[1:] == theirs[1:] or not theirs[1:]  # PyTorch tells of each operator once
 
 
+def set_volatile(t):
+    x = t.ones(1)
+    x.volatile = True
+    return x
+
+
+@pytest.mark.filterwarnings("ignore:volatile was removed")
+@each_program(
+    lambda t: t.autograd.Variable(t.ones(2), volatile=True),
+    lambda t: t.autograd.Variable(t.ones(2), False, True),
+    lambda t: t.autograd.Variable(t.ones(2), True, True),
+    lambda t: t.autograd.Variable([1.0]),
+    lambda t: t.ones(1).volatile,
+    set_volatile,
+)
+def test_variables_may_be_volatile_to_no_effect(program: Program) -> None:
+    assert_same_outcome(program)
+
+
 def test_a_deprecated_order_of_arguments_is_told() -> None:
     with pytest.warns(UserWarning, match=r"(?s)overload of addcmul is deprecated:.*Number value.*signatures instead"):
         made = mindtorch.addcmul(mindtorch.ones(2), 2, mindtorch.ones(2), mindtorch.ones(2))  # type: ignore[call-arg]

@@ -6,6 +6,7 @@ demand. ``_methods.api`` attaches operators as methods, ``values`` the conversio
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from copyreg import _slotnames  # type: ignore[attr-defined]
 from math import prod
@@ -681,6 +682,16 @@ class Tensor(Methods, metaclass=_TensorType):
     def output_nr(self) -> int:
         """The number of the output of ``grad_fn`` that this tensor is (``torch.Tensor.output_nr``)."""
         return self._output_nr
+
+    @property
+    def volatile(self) -> bool:
+        """False, with a warning: once, whether operators on this tensor were left out of graphs."""
+        warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+        return False
+
+    @volatile.setter
+    def volatile(self, value: bool) -> None:
+        warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=2)
 
     @property
     def grad(self) -> Tensor | None:

@@ -1,6 +1,7 @@
 """``torch.autograd.Variable``, the name that tensors in a graph once had."""
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,14 @@ from .._tensor import Tensor
 
 
 class _VariableType(type):
-    def __call__(cls, data: Tensor | None = None, requires_grad: bool = False) -> Tensor:
+    def __call__(cls, data: Tensor | None = None, requires_grad: bool = False, volatile: bool = False) -> Tensor:
+        if volatile:
+            warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
+                          stacklevel=2)
+            if requires_grad:
+                raise ValueError("Variable can't be volatile and require_grad at the same time!")
+        if data is not None and not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         return (empty(0) if data is None else data.detach()).requires_grad_(requires_grad)
 
     def __instancecheck__(cls, instance: Any) -> bool:
