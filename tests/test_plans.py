@@ -6,7 +6,7 @@ import pytest
 import mindtorch as torch
 from mindtorch._backends.cpu.plans import MISSES, Plans, key_of
 from mindtorch.nn import functional as F
-from tests.benchmarks.walk import walk
+from tests.benchmarks.walk import step, walk
 
 X = torch.arange(12.0).reshape(3, 4) - 5
 PROGRAMS = {
@@ -173,7 +173,8 @@ WEIGHT = torch.ones(3, 4, requires_grad=True)
 WALKS = {"sum": (lambda: X.sum(1), 6), "t": (lambda: X.t(), 5), "slice": (lambda: X[1:], 7),
          "index": (lambda: X[1:, None], 5), "softmax": (lambda: X.softmax(1), 7), "cat": (lambda: torch.cat([X, X]), 6),
          "linear": (lambda: F.linear(X, WEIGHT), 9),
-         "linear and backward": (lambda: F.linear(X, WEIGHT).sum().backward(), 49)}
+         "linear and backward": (lambda: F.linear(X, WEIGHT).sum().backward(), 49),
+         "SGD.step": (step("SGD", lr=0.1, momentum=0.9), 33), "AdamW.step": (step("AdamW"), 43)}
 
 
 @pytest.mark.parametrize("name", WALKS)

@@ -1,8 +1,8 @@
 """The mathematics of the optimizers with fused operators, for one parameter, written once.
 
 A rule calls tensor methods on its arguments: tensors, lists of tensors and differentiable tensors
-(``mindtorch.optim._rules``), NumPy arrays (``cpu.ops.optim``), or recorders of ACLNN calls (``npu.ops.optim``). The
-operations are PyTorch's, one by one, so that all results agree to the last bit.
+(``mindtorch.optim._rules``), or recorders of ACLNN calls (``npu.ops.optim``); ``cpu.ops.optim`` has them for arrays.
+The operations are PyTorch's, one by one, so that all results agree to the last bit.
 """
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...._base import loops
-from ...common import optim
 from ...common.blocks import LARGE, each_block
 from ..rows import Prepared
 from . import CPU_KERNELS
@@ -26,93 +25,66 @@ APART = ("state_steps", "maximize", "weight_decay", "grad_scale", "found_inf", "
 SMALL, SEVERAL = 2048, 4
 
 
-class Block:
-    """A part of a parameter, its gradient or its state, with the tensor methods that rules call.
+# -- rules on arrays, which compute what those of ``common.optim`` do, to the last bit --------------------------------
 
-    They compute what the operators of these names do, to the last bit, so that a step may be carried out either way.
-    """
-
-    __slots__ = ("array",)
-
-    def __init__(self, array: array) -> None:
-        self.array = array
-
-    def item(self) -> Any:
-        return self.array.item()
-
-    def detach(self) -> Block:
-        return self
-
-    def neg(self) -> Block:
-        return Block(np.negative(self.array))
-
-    def sqrt(self) -> Block:
-        return Block(np.sqrt(self.array))
-
-    def add(self, other: Block, alpha: Any) -> Block:
-        change = np.multiply(other.array, asarray(alpha, other.array.dtype))
-        return Block(np.add(self.array, change, change))
-
-    def div(self, number: Any) -> Block:
-        """Divide in place: only the rule refers to this temporary."""
-        np.divide(self.array, asarray(number, self.array.dtype), self.array)
-        return self
-
-    def copy_(self, other: Block) -> Block:
-        np.copyto(self.array, other.array)
-        return self
-
-    def add_(self, other: Any, alpha: Any = 1) -> Block:
-        a = self.array
-        if other.__class__ is not Block:
-            other = asarray(other, a.dtype)
+def sgd(param: array, grad: array, buffer: array | None = None, *, lr: float, momentum: float, dampening: float,
+        nesterov: bool, is_first_step: bool) -> None:
+    dtype = param.dtype
+    if buffer is not None:
+        if is_first_step:
+            buffer[...] = grad
         else:
-            other = other.array if alpha == 1 else np.multiply(other.array, asarray(alpha, a.dtype))
-        np.add(a, other, a)
-        return self
-
-    def mul_(self, number: Any) -> Block:
-        np.multiply(self.array, asarray(number, self.array.dtype), self.array)
-        return self
-
-    def maximum_(self, other: Block) -> Block:
-        np.maximum(self.array, other.array, out=self.array)
-        return self
-
-    def lerp_(self, end: Block, weight: Any) -> Block:
-        change, near = np.subtract(end.array, self.array), abs(weight) < 0.5
-        np.multiply(change, asarray(weight if near else weight - 1, change.dtype), change)
-        np.add(change, self.array if near else end.array, self.array)
-        return self
-
-    def addcmul_(self, first: Block, second: Block, value: Any) -> Block:
-        scaled = np.multiply(first.array, asarray(value, first.array.dtype))
-        np.add(self.array, np.multiply(scaled, second.array, scaled), self.array)
-        return self
-
-    def addcdiv_(self, first: Block, second: Block, value: Any) -> Block:
-        scaled = np.multiply(first.array, asarray(value, first.array.dtype))
-        np.add(self.array, np.divide(scaled, second.array, scaled), self.array)
-        return self
+            buffer *= asarray(momentum, dtype)
+            buffer += grad if dampening == 0 else grad * asarray(1 - dampening, dtype)
+        grad = grad + buffer * asarray(momentum, dtype) if nesterov else buffer
+    param += grad * asarray(-lr, dtype)
 
 
-def blocks(arrays: Sequence[array]) -> Iterable[Iterable[Block]]:
+def adam(param: array, grad: array, average: array, squares: array, peak: array | None = None, *, step: array,
+         lr: float, beta1: float, beta2: float, eps: float) -> None:
+    dtype, count, weight = param.dtype, step.item(), 1 - beta1
+    change = grad - average
+    if abs(weight) < 0.5:
+        average += change * asarray(weight, dtype)
+    else:  # the other formula of ``lerp``
+        average[...] = grad + change * asarray(weight - 1, dtype)
+    squares *= asarray(beta2, dtype)
+    squares += grad * asarray(1 - beta2, dtype) * grad
+    if peak is not None:
+        squares = np.maximum(peak, squares, out=peak)
+    denominator = np.sqrt(squares)
+    denominator /= asarray((1 - beta2**count) ** 0.5, dtype)
+    denominator += asarray(eps, dtype)
+    param += average * asarray(-(lr / (1 - beta1**count)), dtype) / denominator
+
+
+def adagrad(param: array, grad: array, squares: array, *, step: array, lr: float, lr_decay: float, eps: float) -> None:
+    dtype = param.dtype
+    squares += grad * grad
+    scaled = grad * asarray(-(lr / (1 + (step.item() - 1) * lr_decay)), dtype)
+    param += scaled / (np.sqrt(squares) + asarray(eps, dtype))
+
+
+def blocks(arrays: Sequence[array]) -> Iterable[Sequence[array]]:
     """Yield blocks of arrays of one shape, as views, so that writes reach the arrays."""
     if arrays[0].size <= BLOCK or not all(a.flags.c_contiguous for a in arrays):
-        return (map(Block, arrays),)
+        return (arrays,)
     flat = [a.reshape(-1) for a in arrays]
-    return ([Block(a[start:start + BLOCK]) for a in flat] for start in range(0, flat[0].size, BLOCK))
+    return ([a[start:start + BLOCK] for a in flat] for start in range(0, flat[0].size, BLOCK))
 
+
+# -- a step of all parameters ------------------------------------------------------------------------------------------
 
 class Layouts(NamedTuple):
     """What the layouts of a step's arrays decide. ``small``: which parameters are small and have one dtype of single or
-    double precision, so that they may be stepped as one array; empty if few. ``loop``: whether a compiled
-    loop takes all arrays; ``size``: their elements by parameter and array.
+    double precision, so that they may be stepped as one array; empty if few. ``loop``: whether a compiled loop takes
+    all arrays, with ``size`` elements of parameters. ``odd``: whether an array is a number, or of half precision.
     """
 
     small: list[bool]
     loop: bool
     size: int
+    odd: bool
 
     @classmethod
     def of(cls, *lists: list[array]) -> Layouts:
@@ -120,7 +92,8 @@ class Layouts(NamedTuple):
         dtype = arrays[0].dtype if arrays else loops.SINGLE
         small = [dtype.char in "fd" and row[0].size <= SMALL and {a.dtype for a in row} == {dtype} for row in rows]
         return cls(small if sum(small) >= SEVERAL else [],
-                   all(a.dtype == loops.SINGLE and a.flags.c_contiguous for a in arrays), sum(map(SIZE, lists[0])))
+                   all(a.dtype == loops.SINGLE and a.flags.c_contiguous for a in arrays), sum(map(SIZE, lists[0])),
+                   any(a.itemsize == 2 or not a.ndim for a in lists[0]))
 
 
 def stepping(rule: Callable[..., None], lists: int, names: str, decoupled: bool = False) -> Prepared:
@@ -153,22 +126,31 @@ def fused(rule: Callable[..., None], layouts: Layouts, count: int, names: list[s
         groups = [[*compress(rows, layouts.small)], *zip(compress(rows, map(not_, layouts.small)), strict=True)]
     for i, alike in enumerate(groups):
         arrays: Sequence[array] = alike[0] if len(alike) == 1 else [*map(joining, *alike)]
-        if grad_scale is not None:
-            arrays = (arrays[0], arrays[1] / grad_scale.astype(arrays[1].dtype), *arrays[2:])
-        if half := arrays[0].itemsize == 2:
-            arrays = [a.astype(np.float32) for a in arrays]
-        if not arrays[0].ndim:
-            arrays = [a.reshape(1) for a in arrays]
+        if layouts.odd or grad_scale is not None:
+            arrays = prepared(arrays, grad_scale)
         if steps:
             settings["step"] = steps[i]  # several groups have one count, or a parameter each
         for param, grad, *state in blocks(arrays):
-            if decoupled:
-                optim.decay(param, settings["lr"], weight_decay)
-            if maximize or (weight_decay and not decoupled):
-                grad = optim.descent(param, grad, maximize, 0 if decoupled else weight_decay)
+            if weight_decay and decoupled:
+                param *= asarray(1 - settings["lr"] * weight_decay, param.dtype)
+            if maximize:
+                grad = -grad
+            if weight_decay and not decoupled:
+                grad = grad + param * asarray(weight_decay, param.dtype)
             rule(param, grad, *state, **settings)
-        if half or len(alike) > 1:
+        if len(alike) > 1 or arrays[0].dtype != alike[0][0].dtype:
             hand_out(arrays, alike)
+
+
+def prepared(arrays: Sequence[array], grad_scale: array | None) -> Sequence[array]:
+    """Return a parameter's arrays, those of half precision in float32 and numbers as vectors, with its gradient as it
+    was before it was scaled.
+    """
+    param, grad, *state = arrays
+    if grad_scale is not None:
+        grad = grad / grad_scale.astype(grad.dtype)
+    wide = np.float32 if param.itemsize == 2 else param.dtype
+    return [a.astype(wide, copy=False).reshape(-1 if not a.ndim else a.shape) for a in (param, grad, *state)]
 
 
 def are_apart(rows: Sequence[Sequence[array]]) -> bool:
@@ -216,7 +198,7 @@ def of_adam(given: Sequence[array], weight_decay: float, decoupled: bool, step: 
 #: By rule: a function of a parameter's arrays and settings that returns the step's loop, the number of NumPy passes it
 #: replaces, and its numeric arguments; None without a loop.
 Looped = tuple[loops.Loop, int, tuple[Any, ...]]
-LOOPED: dict[Any, Callable[..., Looped | None]] = {optim.sgd: of_sgd, optim.adam: of_adam}
+LOOPED: dict[Any, Callable[..., Looped | None]] = {sgd: of_sgd, adam: of_adam}
 
 
 def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], steps: Sequence[array] | None,
@@ -264,10 +246,10 @@ def foreach_add(self: list[array], scalar: Any) -> None:
 ADAM = "state_steps lr beta1 beta2 weight_decay eps amsgrad maximize grad_scale found_inf"
 CPU_KERNELS.update({
     "_foreach_add_.Scalar": foreach_add,
-    "_fused_sgd_": stepping(optim.sgd, 3, "weight_decay momentum lr dampening nesterov maximize is_first_step "
+    "_fused_sgd_": stepping(sgd, 3, "weight_decay momentum lr dampening nesterov maximize is_first_step "
                                           "grad_scale found_inf"),
-    "_fused_adam_": stepping(optim.adam, 5, ADAM),
-    "_fused_adamw_": stepping(optim.adam, 5, ADAM, decoupled=True),
-    "_fused_adagrad_": stepping(optim.adagrad, 3, "state_steps lr lr_decay weight_decay eps maximize grad_scale "
+    "_fused_adam_": stepping(adam, 5, ADAM),
+    "_fused_adamw_": stepping(adam, 5, ADAM, decoupled=True),
+    "_fused_adagrad_": stepping(adagrad, 3, "state_steps lr lr_decay weight_decay eps maximize grad_scale "
                                                   "found_inf"),
 })
