@@ -116,6 +116,16 @@ def test_einsum_makes_the_same_tensor_whether_it_is_recorded_or_not(equation: st
     assert (ours._base is None) or ours._base.shape == recorded._base.shape
 
 
+@pytest.mark.parametrize(("device", "requires_grad", "is_one_product"), [
+    ("cpu", False, True), ("cpu", True, False), ("meta", False, False)])
+def test_an_equation_of_two_factors_is_one_product_where_only_its_values_are_observed(
+        device: str, requires_grad: bool, is_one_product: bool) -> None:
+    factors = [LIBS[0].ones(shape, device=device, requires_grad=requires_grad) for shape in OPERANDS["ij,jk->ik"]]
+    with LIBS[0].observe() as trace:
+        LIBS[0].einsum("ij,jk->ik", *factors)
+    assert ("unsqueeze" not in [event.op for event in trace.events]) is is_one_product
+
+
 @pytest.mark.parametrize(("equation", "wrong"), [("ij,jk->ik", [(2, 3), (4, 5)]), ("ij,jk->ik", [(2, 3), (3,)]),
                                                  ("ij,jk->iz", [(2, 3), (3, 4)]), ("ij->i", [(2, 3), (3, 4)])])
 def test_an_equation_that_does_not_fit_is_refused_each_time(equation: str, wrong: list[tuple[int, ...]]) -> None:

@@ -1,6 +1,7 @@
 """Tensors that results are written into: of another dtype, with gaps, and none."""
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -212,3 +213,18 @@ def test_an_output_that_is_resized_is_written_once(call: Callable[..., Any], siz
         call(lib, lib.ones(2, 2), out)
         versions.append(out._version)
     assert versions[0] == versions[1]
+
+
+@pytest.mark.parametrize("call", [
+    lambda t, x, out: t.add(x, x, out=out), lambda t, x, out: t.mul(x, 2, out=out), lambda t, x, out: t.exp(x, out=out),
+    lambda t, x, out: t.add(x, x, alpha=1, out=out),
+], ids=["tensors", "a number", "one tensor", "a factor of 1"])
+def test_a_pointwise_result_is_written_without_another_array(call: Callable[..., Any]) -> None:
+    x, out = mindtorch.ones(1 << 14), mindtorch.empty(1 << 14)
+    call(mindtorch, x, out)
+    tracemalloc.start()
+    try:
+        call(mindtorch, x, out)
+        assert tracemalloc.get_traced_memory()[1] < x.nbytes / 2
+    finally:
+        tracemalloc.stop()

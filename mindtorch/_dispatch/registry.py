@@ -118,7 +118,7 @@ class Operator:
         for key, value in kwargs.items():
             if key not in known:
                 raise about(TypeError(f"{self.name}() got an unexpected keyword argument '{key}'"),
-                            "unknown argument", function=self.name, keyword=key)
+                            "unknown argument", function=self.packet, keyword=key)
             filled[known[key]] = value
         return tuple(filled)
 

@@ -133,6 +133,9 @@ def test_inference_tensors(t):
     assert x.is_inference() and not x.requires_grad
     with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
         x.add_(1)
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+        t.add(t.ones(2), 1, out=x)
+    assert t.add(x, x, out=t.zeros(2)).tolist() == [4, 4] and t.ones(2).add_(x).tolist() == [3, 3]  # they are read
     with pytest.raises(RuntimeError, match="Inference tensors cannot be saved"):
         t.ones(2, requires_grad=True) * x
     with pytest.raises(RuntimeError, match="version counter"):

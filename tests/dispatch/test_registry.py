@@ -11,6 +11,7 @@ from mindtorch import library, registry
 from mindtorch._dispatch.dispatcher import dispatch
 from mindtorch._dispatch.keys import DispatchKey, DispatchKeySet
 from mindtorch._dispatch.schema import REQUIRED, parse
+from mindtorch.introspect.why import explain
 
 
 @pytest.fixture
@@ -78,6 +79,27 @@ def test_register_makes_an_operator_from_a_plain_function(restored):
     assert dispatch("triple", None, torch.ones(2, device="meta")).is_meta
     with pytest.raises(ValueError, match="unknown device 'tpu'"):
         registry.register("triple", "tpu", lambda x: x)
+
+
+def test_a_registered_composite_is_differentiated_through_the_operators_that_it_calls(restored):
+    registry.register("cubed", "composite", lambda x: x * x * x)
+    x = torch.tensor([2.0], requires_grad=True)
+    cubed = dispatch("cubed", None, x)
+    assert cubed.grad_fn.name() == "MulBackward0"
+    cubed.backward()
+    assert x.grad.tolist() == [12.0]
+    has_kernel = torch.ops.aten.cubed.default.has_kernel_for_dispatch_key
+    assert has_kernel("CompositeImplicitAutograd") and not has_kernel("CPU")
+
+
+def test_an_operator_takes_keywords_in_any_order_and_fills_in_defaults():
+    x, y = torch.tensor([1.0]), torch.tensor([2.0])
+    assert dispatch("add.Tensor", None, x, other=y).tolist() == [3.0]
+    assert dispatch("add.Tensor", None, alpha=3, other=y, self=x).tolist() == [7.0]
+    with pytest.raises(TypeError, match=r"add.Tensor\(\) got an unexpected keyword argument 'alpa'") as error:
+        dispatch("add.Tensor", None, x, y, alpa=3)
+    explanation = explain(error.value)
+    assert explanation.title == "add has no argument alpa" and explanation.fixes[0].code == "alpha=…"
 
 
 def test_a_derivative_registered_later_is_used_by_the_next_call(restored):
