@@ -46,8 +46,8 @@ from ._dispatch.pipeline import pipeline as pipeline
 from ._dispatch.schemas import registry as registry
 from ._dispatch.torch_function import overridable_names as _overridable_names
 from ._dtype import (
-    DTYPE_ALIASES as _DTYPE_ALIASES, DTYPES as _DTYPES, QUANTIZED as _QUANTIZED, RARE as _RARE, DType as dtype,
-    can_cast as can_cast, finfo as finfo, get_default_dtype as get_default_dtype, iinfo as iinfo,
+    DTYPE_ALIASES as _DTYPE_ALIASES, DTYPES as _DTYPES, NARROW as _NARROW, QUANTIZED as _QUANTIZED, RARE as _RARE,
+    DType as dtype, can_cast as can_cast, finfo as finfo, get_default_dtype as get_default_dtype, iinfo as iinfo,
     promote_types as promote_types, set_default_dtype as set_default_dtype,
 )
 from ._methods import apply as _apply, indexing as _indexing
@@ -165,7 +165,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
     )
     from .serialization import PyTorchFileReader as PyTorchFileReader, load as load, save as save
 
-globals().update({**_DTYPES, **_RARE, **_QUANTIZED, **_QSCHEMES})
+globals().update({**_DTYPES, **_RARE, **_QUANTIZED, **_NARROW, **_QSCHEMES})
 globals().update({**_DTYPE_ALIASES, **_LAYOUTS}, legacy_contiguous_format=contiguous_format)
 for _name, _function in _FUNCTIONS.items():
     globals().setdefault(_name, _function)

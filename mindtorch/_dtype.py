@@ -38,6 +38,9 @@ class DType:
             if attribute == "np" and self.name in QUANTIZED:
                 raise RuntimeError(f"a tensor of {self!r} has a scale and a zero point: it is made by "
                                    "torch.quantize_per_tensor and its like, not by factories or conversions")
+            if attribute == "np" and self.name in NARROW:
+                raise NotImplementedError(f"{self!r} is the name of a format and no operator takes it: keep such "
+                                          "numbers in torch.uint8 or torch.int8, as libraries that pack them do")
             if attribute == "np":
                 import ml_dtypes
 
@@ -60,6 +63,8 @@ class DType:
         """A short name, such as 'f32' (``torch.dtype.abbr``)."""
         if self.name.startswith("float8"):
             return f"f{self.name.removeprefix('float')}".replace("_", "")
+        if self.name in NARROW:
+            return self.name
         letters = "bf" if self.name == "bfloat16" else self.name[0]
         return f"{letters}{8 * self.itemsize}"
 
@@ -78,7 +83,7 @@ class DType:
 
 def dtype_named(name: str) -> DType:
     """Return the dtype of a name."""
-    return DTYPES.get(name) or RARE.get(name) or QUANTIZED[name]
+    return DTYPES.get(name) or RARE.get(name) or QUANTIZED.get(name) or NARROW[name]
 
 
 _FROM_NUMPY: dict[np.dtype, DType] = {}
@@ -113,6 +118,9 @@ RARE = {d.name: d for d in (uint16, uint32, uint64, complex32, float8_e5m2, floa
 #: Dtypes of quantised tensors.
 QUANTIZED = {name: DType(name, INTEGER, itemsize, 0)
              for name, itemsize in {"qint8": 1, "quint8": 1, "qint32": 4, "quint4x2": 1, "quint2x4": 1}.items()}
+#: Formats of less than a byte, or of plain bits, by whose names libraries describe what they pack.
+NARROW = {name: DType(name, INTEGER, 1, 0) for width in range(1, 8) for name in (f"int{width}", f"uint{width}")}
+NARROW["float4_e2m1fn_x2"] = DType("float4_e2m1fn_x2", FLOATING, 1, 5)
 #: Those that NumPy has from ml_dtypes, and in which dtype of its own it computes with them otherwise.
 WIDER: dict[str, Any] = {"bfloat16": np.float32, "complex32": np.complex64,
                          **{name: np.float32 for name in RARE if name.startswith("float8")}}
@@ -122,7 +130,8 @@ NAMES = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int
          "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
          "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
 NAMES |= {"uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "complex32": "ComplexHalf",
-          **{name: name.capitalize() for name in RARE if name.startswith("float8")}}
+          **{name: name.capitalize() for name in RARE if name.startswith("float8")},
+          **{name: f"{name[:2].upper()}{name[2:]}" if name[0] == "u" else name.capitalize() for name in NARROW}}
 _TO_REAL = {complex32: float16, complex64: float32, complex128: float64}
 _TO_COMPLEX = {float16: complex32, bfloat16: complex64, float32: complex64, float64: complex128}
 DTYPE_ALIASES = {"half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,

@@ -1,6 +1,8 @@
 """Comparisons of tensors' descriptions (``torch._prims_common``)."""
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from ._base.formats import channels_last, channels_last_3d, contiguous_format
@@ -28,6 +30,16 @@ def compare_tensor_meta(a: Tensor, b: Tensor, check_sizes: bool = True, check_st
                                f"{a.storage_offset()} and {b.storage_offset()}!")
     if check_conj and (a.is_conj(), a.is_neg()) != (b.is_conj(), b.is_neg()):
         raise RuntimeError("Conj or neg mismatch!")
+
+
+def make_contiguous_strides_for(shape: Sequence[int], row_major: bool = True) -> tuple[int, ...]:
+    """Return the strides of contiguous memory, where a size of 0 counts as 1; with ``row_major=False`` the matrices of
+    the last two dimensions are stored by columns.
+    """
+    strides = [prod(max(size, 1) for size in shape[dim + 1:]) for dim in range(len(shape))]
+    if not row_major and len(shape) > 1:
+        strides[-2:] = [1, max(shape[-2], 1)]
+    return tuple(strides)
 
 
 def suggest_memory_format(x: Tensor) -> Any:

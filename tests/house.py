@@ -52,7 +52,7 @@ HOUSE = (
     Room("_wiring", "the order in which kernels are looked up, and the meaning of each dispatch key",
          "a new key, a new device"),
     Room("__config__ __future__ _C _custom_ops _ops _prims _prims_common _tensor_str accelerator amp backends cpu cuda "
-         "fft functional futures hub library linalg monitor mps npu onnx overrides quasirandom random signal "
+         "_library fft functional futures hub library linalg monitor mps npu onnx overrides quasirandom random signal "
          "sparse special testing torch_version types version xpu",
          "PyTorch's smaller namespaces, each under PyTorch's name", "a function that is more than an operator"),
     Room("distributed._collectives", "processes that compute together: a thread for MPI, collectives as a table",
@@ -81,9 +81,9 @@ HOUSE = (
          "become ones that compute", "an operator's decomposition: a row in a module of its family"),
     Room("_higher_order_ops functorch", "operators that take functions: `cond`, `while_loop`, `scan`, `map`",
          "an operator: a module of its name"),
-    Room("_compile compiler _dynamo _logging", "`torch.compile`: bytecode interpreted and calls recorded as graphs, "
-         "guarded, optimised, and printed as the Python that runs", "an opcode: a method of `symbolic_convert.py`; an "
-         "optimisation: `passes.py`; an operator in fused kernels: `kernels.py`"),
+    Room("_compile _inductor compiler _dynamo _logging", "`torch.compile`: bytecode interpreted and calls recorded as "
+         "graphs, guarded, optimised, and printed as the Python that runs", "an opcode: a method of "
+         "`symbolic_convert.py`; an optimisation: `passes.py`; an operator in fused kernels: `kernels.py`"),
     Room("distributed.pipelining", "models as stages in several processes, through which microbatches go",
          "a schedule: `schedules.py`"),
     Room("export", "`torch.export`: programs as graphs ahead of time, and in files",

@@ -35,9 +35,9 @@ def lazily(package: str, file: str, hint: str = "") -> tuple[Callable[[str], Any
 
     def load(name: str) -> Any:
         if name not in module_of:
-            if not name.startswith("_") and has_module(Path(file).parent, name):
-                return load_module(f".{name}", package)
             below = f"{package}.{name}".partition(".")[2]
+            if (not name.startswith("_") or below in IMPORTED) and has_module(Path(file).parent, name):
+                return load_module(f".{name}", package)
             if below in IMPORTED:
                 setattr(sys.modules[package], name, absent := Absent(below))
                 return absent

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 #: Names below ``torch``, and a sentence that holds for all of them.
 ROWS = {
     "_inductor": "`torch.compile` makes programs of NumPy's operations; `mindtorch/_compile` has them",
+    "_higher_order_ops.inline_asm_elementwise": "its instructions are those of a GPU",
     "onnx": "programs are not exported to ONNX; `torch.save` keeps their state, `torch.fx` their code",
     "fx.experimental.graph_gradual_typechecker fx.experimental.migrate_gradual_types":
         "sizes are found by running a graph: with `ShapeProp`, fake tensors, symbolic sizes",
@@ -33,6 +34,9 @@ ROWS = {
         "`torch.load` and the library safetensors read and write these files",
     "lobpcg": "`torch.linalg.eigh` gives all eigenvalues, of which the wanted ones can be taken",
     "mtia": "there is no such device",
+    "sparse.SparseSemiStructuredTensor sparse.SparseSemiStructuredTensorCUTLASS "
+    "sparse.SparseSemiStructuredTensorCUSPARSELT sparse.to_sparse_semi_structured sparse.solve":
+        "PyTorch has them on CUDA alone; a dense or a CSR tensor gives the same numbers on a CPU",
     "sparse._triton_ops sparse._triton_ops_meta": "there is no Triton; products of compressed blocks are NumPy's",
     "package": "programs are not packed into archives",
     "utils.cpp_extension": "mindtorch is pure Python; `mindtorch.library` takes operators of one's own",
@@ -40,7 +44,8 @@ ROWS = {
     "utils.data.datapipes": "they are no longer developed; an `IterableDataset` does the same",
 }
 #: Modules that many programs import but do not use: their names are there, and calling one raises the sentence.
-IMPORTED = ("_inductor", "sparse._triton_ops", "sparse._triton_ops_meta", "onnx", "ao.quantization",
+IMPORTED = ("_inductor", "sparse._triton_ops", "sparse._triton_ops_meta",
+            "_higher_order_ops.inline_asm_elementwise", "onnx", "ao.quantization",
             "nn.intrinsic", "nn.qat", "nn.quantized", "nn.quantizable", "package",
             "distributed.rpc", "distributed.checkpoint.hf_storage",
             "distributed.checkpoint._consolidate_hf_safetensors")
@@ -76,10 +81,11 @@ class _Refusing(type):
     def __getattr__(cls, name: str) -> Any:
         if name.startswith(("__", "_repr", "_ipython")):
             raise AttributeError(name)
-        return _refusing(f"{cls._name}.{name}")
+        return refusing_class(f"{cls._name}.{name}")
 
 
-def _refusing(name: str) -> _Refusing:
+def refusing_class(name: str) -> _Refusing:
+    """Return what stands for a left-out name below ``torch``: a class that can be a base, and raises when called."""
     where, _, last = name.rpartition(".")
     return _Refusing(last, (), {"__module__": f"torch.{where}", "_name": name})
 
@@ -94,6 +100,6 @@ class Absent(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        value = _refusing(f"{self.__name__.removeprefix('torch.')}.{name}")
+        value = refusing_class(f"{self.__name__.removeprefix('torch.')}.{name}")
         setattr(self, name, value)
         return value

@@ -5,8 +5,9 @@ from ._operator import HigherOrderOperator as HigherOrderOperator
 from .associative_scan import associative_scan as associative_scan
 from .cond import cond as cond
 from .map import map as map
+from .out_dtype import out_dtype as out_dtype
 from .scan import scan as scan
 from .tracing import record as record
 from .while_loop import while_loop as while_loop
 
-__all__ = ["HigherOrderOperator", "associative_scan", "cond", "map", "scan", "while_loop"]
+__all__ = ["HigherOrderOperator", "associative_scan", "cond", "map", "out_dtype", "scan", "while_loop"]

@@ -53,6 +53,12 @@ def stream(stream: Stream | None) -> Any:
     return nullcontext(stream)
 
 
+def _is_vnni_supported() -> bool:
+    """Return False: NumPy does not use such instructions (``torch.cpu._is_vnni_supported``)."""
+    return False
+
+
+_is_amx_tile_supported = _is_avx512_supported = _is_vnni_supported
 __all__ = ["Stream", "amp", "current_device", "current_stream", "device_count", "is_available", "set_device", "stream",
            "synchronize"]
 __dir__ = __all__.copy

@@ -85,6 +85,8 @@ ROWS = (
     ("all_to_all_single(Tensor input, int[] output_split_sizes, int[] input_split_sizes, str group_name) -> Tensor",
      _all_to_all, lambda input, sizes, *_: input.new_empty((sum(sizes), *input.shape[1:]))),
     ("wait_tensor(Tensor input) -> Tensor", lambda input: input.clone(), lambda input: input.new_empty(input.shape)),
+    ("_wrap_tensor_autograd(Tensor input) -> Tensor", lambda input: input.clone(),
+     lambda input: input.new_empty(input.shape)),
 )
 for _schema, _kernel, _meta in ROWS:
     _name = _library.define(_schema)
@@ -93,6 +95,10 @@ for _schema, _kernel, _meta in ROWS:
     _library.impl(_name, _meta, "Meta")
     _old_names.define(_schema)
 _functional: Any = ops._c10d_functional
+_in_place = Library("c10d", "DEF")  # PyTorch's collectives in C++: programs key tables by them, and nothing calls them
+for _name in ("allgather_", "allreduce_", "alltoall_", "broadcast_", "gather_", "recv_", "reduce_", "reduce_scatter_",
+              "scatter_", "send"):
+    _in_place.define(f"{_name}(Tensor[] tensors, Any[] others) -> Tensor[]")
 
 
 def _derivative(name: str, keep: Any, backward: Any) -> None:
@@ -114,6 +120,16 @@ _derivative("reduce_scatter_tensor", lambda input, op, size, name: (op, size, na
                 grad / size if op == "avg" else grad, size, name), None, None, None))
 _derivative("all_to_all_single", lambda input, out, into, name: (out, into, name),
             lambda grad, out, into, name: (_functional.all_to_all_single(grad, into, out, name), None, None, None))
+_derivative("_wrap_tensor_autograd", lambda input: (), lambda grad: grad)
+
+
+class AsyncCollectiveTensor(Tensor):
+    """The class of PyTorch's results that are not there yet (``AsyncCollectiveTensor``). No tensor here is one, as a
+    collective is done when it returns; programs ask by ``isinstance``.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> AsyncCollectiveTensor:
+        raise RuntimeError("AsyncCollectiveTensor: collectives are done when they return, and return plain tensors")
 
 
 def wait_tensor(tensor: Tensor) -> Tensor:
@@ -190,6 +206,7 @@ def permute_tensor(self: Tensor, src_dst: Sequence[int], group: Any, tag: str = 
 
 
 __all__ = [
+    "AsyncCollectiveTensor",
     "all_gather_into_tensor_coalesced", "all_gather_single", "all_gather_tensor", "all_gather_tensor_autograd",
     "all_reduce", "all_reduce_coalesced", "all_to_all_single", "all_to_all_single_autograd", "broadcast",
     "permute_tensor", "reduce_scatter_single", "reduce_scatter_tensor", "reduce_scatter_tensor_autograd",

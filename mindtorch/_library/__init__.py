@@ -1,0 +1,1 @@
+"""Parts of ``torch.library`` that PyTorch keeps in ``torch._library``."""
