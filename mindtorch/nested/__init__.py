@@ -41,14 +41,14 @@ def as_nested_tensor(ts: Any, dtype: DType | None = None, device: Any = None, la
     if not isinstance(ts, (Tensor, list, tuple)) or (isinstance(ts, (list, tuple)) and not all(
             isinstance(t, Tensor) for t in ts)):
         raise TypeError("as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors ")
-    if isinstance(ts, Tensor) and not isinstance(ts, _NestedTensor) and ts.ndim == 0:
-        raise ValueError("as_nested_tensor(): Expected tensor argument to have dim() > 0")
+    if isinstance(ts, Tensor) and not isinstance(ts, _NestedTensor) and ts.ndim < 2:
+        raise RuntimeError("as_nested_tensor(): Expected tensor argument to have dim() > 1")
     if isinstance(ts, _NestedTensor):
         _check_layout(ts.layout if layout is None else layout, "nested tensors")
         return ts.to(device=ts.device if device is None else device, dtype=ts.dtype if dtype is None else dtype)
     _check_layout(layout, "nested tensors")
     if isinstance(ts, Tensor):
-        batch, length = ts.shape[0], ts.shape[1] if ts.ndim > 1 else 0
+        batch, length = ts.shape[:2]
         values = ts.reshape(batch * length, *ts.shape[2:]).to(device=device, dtype=dtype or ts.dtype)
         offsets = tensor_of([length * i for i in range(batch + 1)], dtype=int64, device=values.device)
         return jagged(values, offsets, None, 1, {"min_seqlen": stored(length), "max_seqlen": stored(length)})

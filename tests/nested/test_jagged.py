@@ -55,6 +55,8 @@ FUNCTIONS: dict[str, Program] = {
     "a row is broadcast": lambda t, x: x + t.arange(4.),
     "each part has a row": lambda t, x: t.arange(12.).reshape(3, 1, 4) - x,
     "other offsets": lambda t, x: x + example(t),
+    "all to one element": lambda t, x: [x.amax(keepdim=True), x.argmax(keepdim=True), x.all(keepdim=True)],
+    "of a vector": lambda t, x: t.nested.as_nested_tensor(t.ones(3), layout=t.jagged),
     "other sizes": lambda t, x: x + t.ones(2, 4),
     "linear": lambda t, x: t.nn.functional.linear(x, t.tensor(MATRIX).t(), t.tensor([1., 2.])),
     "matmul": lambda t, x: x @ t.tensor(MATRIX),
@@ -84,6 +86,8 @@ FUNCTIONS: dict[str, Program] = {
 }
 #: Functions whose gradients PyTorch does not have for nested tensors, or has wrong: their values only.
 VALUES: dict[str, Program] = {
+    "overloads": lambda t, x: [t.ops.aten.sum.dim_IntList(x, dim=(1,), keepdim=True), t.ops.aten.mean.dim(x, (2,)),
+                               t.ops.aten.sum.dim_IntList(x, [-1], True), t.ops.aten.unsqueeze.default(x, -1)],
     **{f"{name} over {dim}": lambda t, x, name=name, dim=dim: getattr(x, name)(dim)
        for name in ("sum", "mean", "amax", "amin", "max", "prod", "argmax") for dim in (1, 2)},
     "products of parts": lambda t, x: x.transpose(1, 2) @ x,

@@ -222,7 +222,7 @@ def reduction(func: Any, input: Any, dim: Any = None, keepdim: bool = False, **k
         return (aten.maximum if name == "max" else aten.minimum)(input, dim)
     if dim is None or dim == () or dim == []:
         out = func(values_of(input), **kwargs)
-        return out.unsqueeze(at) if keepdim else out
+        return out.reshape((1,) * input.ndim) if keepdim else out
     listed = isinstance(dim, (tuple, list))
     dims = [wrap_dim(d, input.ndim) for d in (dim if listed else (dim,))]
     if at in dims and input._lengths is not None:
@@ -576,8 +576,8 @@ def below_autograd(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     """Run an operator on the values. Raises NotImplementedError for one that nested tensors do not have."""
     name = func.__name__.partition(".")[0]
     nested = [arg for arg in args if isinstance(arg, NestedTensor)]
-    if name in ("sum", "mean") and nested:
-        return reduction(getattr(aten, name), *args, **kwargs) if len(args) > 1 else func(args[0]._values, **kwargs)
+    if nested and name in FUNCTIONS and name not in COPIES and not is_pointwise(func):  # an overload that is called
+        return FUNCTIONS[name](func.overloadpacket, *args, **kwargs)
     if name == "_nested_get_values":
         return args[0]._values.detach()
     if name == "copy_":

@@ -8,6 +8,7 @@ from typing import Any
 from ..._base.interrupts import contextmanager
 from ..._tensor import Tensor
 from ..module import Module
+from ._named_member_accessor import swap_tensor
 
 __all__ = ["functional_call"]
 __dir__ = __all__.copy
@@ -41,25 +42,10 @@ def _check_keys(module: Module, given: Tensors) -> None:
         raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(messages))
 
 
-_ABSENT: Any = object()
-
-
 def _swap(module: Module, path: str, value: Any) -> Any:
-    """Put a tensor in the place of a parameter, buffer or attribute; what was there before."""
+    """Put a tensor in the place of a parameter, buffer or attribute, and return what was there."""
     prefix, _, name = path.rpartition(".")
-    owner = module.get_submodule(prefix)
-    for table in (owner._parameters, owner._buffers):
-        if name in table:
-            before, table[name] = table[name], value
-            return before
-    before = getattr(owner, name, _ABSENT)
-    if before is not _ABSENT and not isinstance(before, Tensor):
-        raise TypeError(f"{before} is not an instance of torch.Tensor")
-    if value is _ABSENT:
-        delattr(owner, name)
-    else:
-        setattr(owner, name, value)
-    return before
+    return swap_tensor(module.get_submodule(prefix), name, value, allow_missing=True)
 
 
 @contextmanager
@@ -74,8 +60,6 @@ def _reparametrize_module(module: Module, parameters_and_buffers: Tensors, tie_w
     first: dict[str, str] = {}
     try:
         for name, tensor in given.items():
-            if not isinstance(tensor, Tensor):
-                raise TypeError(f"{tensor} is not an instance of torch.Tensor")
             prefix, _, last = name.rpartition(".")
             first[name] = names.setdefault((id(module.get_submodule(prefix)), last), name)
             before.setdefault(first[name], _swap(module, name, tensor))
