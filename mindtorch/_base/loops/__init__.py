@@ -5,9 +5,9 @@
 a second in each process, if it is kept on the disk (``machine_code``); compiling one for the disk takes numba a second.
 
 A loop that computes the same bits as NumPy is loaded once NumPy has computed ``REPAID`` elements, or ``SOON`` of them
-if another one is. A loop that rounds differently computes all arrays of at least ``LARGE`` elements and no
-smaller ones, so that results do not depend on earlier calls. In programs of ``torch.compile`` such loops begin at
-``FEW`` elements.
+if another one is. A loop that rounds differently computes all arrays of at least ``LARGE`` elements (``SOME`` if it
+replaces many passes) and no smaller ones, so that results do not depend on earlier calls. In programs of
+``torch.compile`` such loops begin at ``FEW`` elements.
 
 Loops release Python's lock, so ``blocks`` may run them on several threads; they write only to given arrays. A signal
 waits until a loop is compiled. If compilation fails, a warning says so, and NumPy computes.
@@ -30,15 +30,16 @@ from . import machine_code
 
 #: Elements that NumPy computes in about the time that the first loop takes; and another one; elements of a large array.
 REPAID, SOON, LARGE = 1 << 23, 1 << 20, 1 << 17
-#: Elements of an array for which NumPy's passes count for more than its calls.
-FEW = 1 << 8
+#: Elements of an array for which NumPy's passes count for more than its calls; and for which a loop that replaces ten
+#: passes repays the time that loading it takes, once in a process.
+FEW, SOME = 1 << 8, 1 << 12
 SINGLE = np.dtype(np.float32)  #: which most loops take
 
 _compiling = forks.lock()
 
 
 class State(threading.local):
-    """The smallest array that this thread computes by loops that round differently from NumPy."""
+    """The smallest array that this thread computes by any loop that rounds differently from NumPy."""
 
     least = LARGE
 
@@ -61,14 +62,19 @@ def numba() -> Any:
 class Loop:
     """A loop of ``bodies``. If ``exact``, NumPy computes the same bits, except for those of NaN."""
 
-    def __init__(self, name: str, exact: bool = False):
-        self.name, self.exact = name, exact
+    def __init__(self, name: str, exact: bool = False, least: int = LARGE):
+        self.name, self.exact, self._least = name, exact, least
         self._function: Callable[..., Any] | None = None
         self._left: float = REPAID if exact else 0  # elements until it is compiled
 
+    @property
+    def least(self) -> int:
+        """The size of the smallest array that a loop computes which rounds differently from NumPy."""
+        return min(self._least, state.least)
+
     def compiled(self, size: int) -> Callable[..., Any] | None:
         """Return the compiled function for a call over ``size`` elements; None if NumPy is to compute it."""
-        if not self.exact and size < state.least:
+        if not self.exact and size < self.least:
             return None
         if self._function is None:
             self._left -= size
@@ -168,9 +174,11 @@ arithmetic_of_lines = {
     "subtract": (Loop("subtract_lines", True), Loop("subtract_from_lines", True)),
     "divide": (Loop("divide_by_lines", True), Loop("divide_lines", True))}
 box_muller = Loop("box_muller", True)
-sigmoid, silu, gelu, gelu_backward = Loop("sigmoid"), Loop("silu"), Loop("gelu"), Loop("gelu_backward")
-softmax, log_softmax = Loop("softmax"), Loop("log_softmax")
-softmax_backward, log_softmax_backward = Loop("softmax_backward"), Loop("log_softmax_backward")
+sigmoid, silu = Loop("sigmoid"), Loop("silu")
+gelu, gelu_backward, softmax, log_softmax, softmax_backward, log_softmax_backward, layer_norm, layer_norm_backward = (
+    Loop(name, least=SOME) for name in (
+        "gelu", "gelu_backward", "softmax", "log_softmax", "softmax_backward", "log_softmax_backward", "layer_norm",
+        "layer_norm_backward"))
 softmax_down, log_softmax_down = Loop("softmax_down"), Loop("log_softmax_down")
 softmax_backward_down, log_softmax_backward_down = Loop("softmax_backward_down"), Loop("log_softmax_backward_down")
 gather, gather_down, scatter_add = (Loop(name, True) for name in ("gather", "gather_down", "scatter_add"))
@@ -189,4 +197,3 @@ cube, threshold_backward, extreme_of_lines, extreme_in_columns = (
 until_other = Loop("until_other", True)  #: waits
 columns, real_places, all_places = (Loop(name, True) for name in ("columns", "real_places", "all_places"))
 sgd, sgd_with_momentum, adam = (Loop(name, True) for name in ("sgd", "sgd_with_momentum", "adam"))
-layer_norm, layer_norm_backward = Loop("layer_norm"), Loop("layer_norm_backward")

@@ -173,7 +173,8 @@ def each_rows(work: Callable[[slice], None], x: Array, size: int = BLOCK) -> Non
 
 def in_line(values: Any, number: int, x: Array) -> Array:
     """Return weight or bias as a contiguous array; without them, one filled with a number."""
-    return np.full(x.shape[1], number, x.dtype) if values is None else np.ascontiguousarray(values)
+    return np.full(x.shape[1], number, x.dtype) if values is None else (
+        values if values.flags.c_contiguous else values.copy())
 
 
 def pairs(first: Any, second: Any, block: Array) -> Array:
@@ -191,7 +192,10 @@ def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array
     out, middle, rstd = allocate(x.shape, x.dtype), np.empty(rows, x.dtype), np.empty(rows, x.dtype)
     if (loop := loops.layer_norm.taking(x)) is not None:
         factor, shift = in_line(weight, 1, x), in_line(bias, 0, x)
-        each_rows(lambda at: loop(x[at], factor, shift, np.float32(eps), out[at], middle[at], rstd[at]), x, LARGE)
+        if x.size < BLOCK:
+            loop(x, factor, shift, eps, out, middle, rstd)
+        else:
+            each_rows(lambda at: loop(x[at], factor, shift, eps, out[at], middle[at], rstd[at]), x, LARGE)
         return out, middle, rstd
     part = x.dtype.type(1 / columns)
     parts = np.full(columns, part)
@@ -277,6 +281,10 @@ def gradients_by_loop(loop: Any, grad: Array, x: Array, middle: Array, rstd: Arr
     of_input = allocate(x.shape, x.dtype)
     sums: dict[int, list[Array]] = {}
     grad = np.ascontiguousarray(grad if grad.strides[0] else grad[:1])  # a single row if all are the same
+    if x.size < BLOCK:
+        of_weight, of_bias = np.zeros_like(weight), np.zeros_like(weight)
+        loop(grad, x, middle, rstd, weight, of_input, of_weight, of_bias)
+        return [of_input, of_weight if mask[1] else None, of_bias if mask[2] else None]
 
     def work(at: slice) -> None:
         sums[at.start] = [np.zeros_like(weight), np.zeros_like(weight)]

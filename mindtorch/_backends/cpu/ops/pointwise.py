@@ -198,7 +198,7 @@ def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False
     @wraps(function)
     def row(*args: Any) -> Any:
         size = args[0].size
-        if size <= BLOCK and (loop is None or size < loops.state.least):
+        if size <= BLOCK and (loop is None or size < loop.least):
             return function(*args)
         arrays = args[:count]
         shape = arrays[0].shape
@@ -220,7 +220,7 @@ def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False
         return out
 
     def into(*args: Any, out: np.ndarray) -> None:
-        if out.size < loops.state.least or not by_loop(args, out):
+        if loop is None or out.size < loop.least or not by_loop(args, out):
             function(*args, out=out)
 
     row.into = into if writes else None  # type: ignore[attr-defined]

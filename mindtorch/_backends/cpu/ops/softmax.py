@@ -128,6 +128,15 @@ def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: l
             if array.dtype != x.dtype or array.shape != x.shape or not array.flags.c_contiguous:
                 return None
         axis, shape, dtype = dim % x.ndim, x.shape, x.dtype
+        if axis == x.ndim - 1 and (loop := along.taking(*args[:count])) is not None:
+            matrix = x.size // shape[axis], shape[axis]
+
+            def by_loop(*arrays: np.ndarray) -> np.ndarray:
+                out: np.ndarray = np.empty(shape, dtype)
+                loop(*[array.reshape(matrix) for array in (*arrays, out)])
+                return out
+
+            return by_loop
 
         def small(*arrays: np.ndarray) -> np.ndarray:
             out: np.ndarray = np.empty(shape, dtype)
