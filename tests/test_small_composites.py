@@ -54,6 +54,10 @@ PROGRAMS: dict[str, Program] = {
         lib.nn.functional.pad(lib.ones(2), (1, 1), value=number) for number in (1, 1e39)],
     "pad of one channel": lambda lib: [lib.nn.functional.pad(lib.ones(2, 1, 3, 3), (1, 1, 1, 1)).stride()] * 2,
     "pad by nothing": lambda lib: [lib.nn.functional.pad(lib.ones(2), (0, 0)) for _ in range(2)],
+    "gradients of parts": lambda lib: [
+        lib.autograd.grad((part(x := lib.arange(24.0).reshape(2, 3, 4).requires_grad_()) * 2).exp().sum(), x)
+        for part in (lambda x: x[:, 1], lambda x: x[..., -1], lambda x: x[1:, ::2], lambda x: x[..., -3:9],
+                     lambda x: x[:, 2:2], lambda x: x.double()[1]) for _ in range(3)],
     "fft": lambda lib: lib.fft.fft(lib.arange(10.0).reshape(2, 5)),
     "fft of complex numbers": lambda lib: lib.fft.fft(lib.arange(6.0) * 1j, norm="ortho"),
     "ifft": lambda lib: lib.fft.ifft(lib.arange(6.0).to(lib.complex128), norm="forward"),

@@ -164,6 +164,7 @@ def fold_linear(general: Kernel) -> Kernel:
         if not local.grad_enabled:
             return kernel(LINEAR)(input, weight, bias)
         if (dispatcher.mode & REDIRECTING or AnomalyMode.enabled or local.saved_tensor_hooks or not is_leaf(weight)
+                or input._array.ndim != 2
                 or not (matrix.ndim == 2 if bias is None else is_leaf(bias) and bias._array.shape == matrix.shape[:1])):
             return general(input, weight, bias)
         result = kernel(LINEAR)(input, weight, bias)

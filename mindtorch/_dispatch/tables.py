@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: Families with kernels in further modules.
 ALSO_IN = {"special": ("reparameterization",), "foreach": ("optim",), "padding": ("shape",),
-           "solvers": ("factorizations",)}
+           "solvers": ("factorizations",), "views": ("shape",)}
 
 
 class FamilyTable(MutableMapping[str, Any]):

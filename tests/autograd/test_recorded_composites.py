@@ -26,6 +26,13 @@ def layer(t):
     return t.nn.functional.linear(x, weight, bias), x, weight, bias
 
 
+def sequences(t, with_bias=True, shape=(2, 1, 3)):
+    """Apply the layer to sequences, of which each row is one of its inputs."""
+    x, weight, bias, _ = given(t)
+    leaves = (x, weight, bias) if with_bias else (x, weight)
+    return t.nn.functional.linear(x.view(shape), *leaves[1:]), *leaves
+
+
 def loss(t, **settings):
     x, weight, bias, classes = given(t)
     return t.nn.functional.cross_entropy(t.nn.functional.linear(x, weight, bias), classes, **settings), x, weight, bias
@@ -58,6 +65,11 @@ def test_nodes_are_those_of_the_operators_also_after_the_backward_pass() -> None
     lambda t: tree(loss(t)[0].relu().grad_fn),
     lambda t: [node.name() for node, _ in layer(t)[0].sum().grad_fn.next_functions],
     lambda t: gradients(t, *layer(t)),
+    *(lambda t, case=case: gradients(t, *sequences(t, *case)) for case in (
+        (), (False,), (True, (1, 2, 1, 3)), (False, (1, 2, 1, 3)))),
+    *(lambda t, case=case: tree(sequences(t, *case)[0].grad_fn) for case in ((), (False,))),
+    *(lambda t, case=case: (sequences(t, case)[0]._is_view(), sequences(t, case)[0].mul_(2).grad_fn.name())
+      for case in (True, False)),
     lambda t: gradients(t, *loss(t)),
     lambda t: gradients(t, *loss(t, reduction="sum")),
     lambda t: gradients(t, *loss(t, reduction="none")),

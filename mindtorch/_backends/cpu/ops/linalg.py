@@ -148,12 +148,17 @@ def weight_norm_interface(v: ndarray, g: ndarray, dim: int = 0) -> tuple[ndarray
 # -- composites ------------------------------------------------------------------------------------------------------
 
 def linear(input: ndarray, weight: ndarray, bias: ndarray | None = None) -> Callable[..., ndarray] | None:
-    """Prepare a product of matrices with a transposed weight, and a bias for each column, as in ``addmm``."""
-    if not are_floats(input, weight) or input.ndim != 2 or weight.ndim != 2 or input.shape[1] != weight.shape[1] or (
-            bias is not None and (bias.dtype is not input.dtype or bias.ndim != 1)):
+    """Prepare a product of matrices with a transposed weight, and a bias for each column, as in ``addmm``. Without a
+    bias, there may be more dimensions.
+    """
+    if not are_floats(input, weight) or input.ndim < 2 or weight.ndim != 2 or input.shape[-1] != weight.shape[1] or (
+            bias is not None and (bias.dtype is not input.dtype or bias.ndim != 1 or input.ndim > 2)):
         return None
-    if bias is None:
+    if bias is None and input.ndim == 2:
         return lambda input, weight, bias=None: input.dot(weight.T)
+    if bias is None:
+        columns, shape = input.shape[-1], (*input.shape[:-1], len(weight))
+        return lambda input, weight, bias=None: input.reshape(-1, columns).dot(weight.T).reshape(shape)
     if favours_transposed(input, weight.T):
         return lambda input, weight, bias: affine_transposed(bias, input, weight.T)
 

@@ -143,6 +143,22 @@ def constant_pad_nd(x: Array, pad: Ints, value: Any = 0) -> Callable[[Array], Ar
     return run if prod(shape) <= MOST else None
 
 
+def placed(grad: Array, input_sizes: Ints, dim: int, *place: int) -> Callable[[Array], Array] | None:
+    """Prepare zeros with a small gradient at an index, or at a slice with its step, along a dimension."""
+    if grad.dtype.char not in "fd" or prod(input_sizes) >= SMALL:
+        return None
+    places: list[Any] = [slice(None)] * len(input_sizes)
+    places[dim] = slice(*place) if len(place) > 1 else place[0]
+    key = tuple(places)
+
+    def run(grad: Array) -> Array:
+        out: Array = np.zeros(input_sizes, grad.dtype)
+        out[key] = grad
+        return out
+
+    return run
+
+
 def col2im(x: Array, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints,
            stride: Ints) -> Callable[[Array], Array] | None:
     """Prepare sums of columns: the target of each of their elements, with padding sent to an extra last element."""
@@ -165,6 +181,7 @@ def col2im(x: Array, output_size: Ints, kernel_size: Ints, dilation: Ints, paddi
 
 
 AT_ONCE.add(constant_pad_nd, col2im)
+AT_ONCE.update({"select_backward": placed, "slice_backward": placed})
 AT_ONCE.update(dict.fromkeys((
     "fliplr", "flipud", "roll", "rot90", "diag", "diag_embed", "im2col", "repeat", "tile", "repeat_interleave.self_int",
     "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle",
