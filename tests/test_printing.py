@@ -372,3 +372,8 @@ def test_printoptions_restores_the_former_options_even_after_an_error():
         assert _tensor_str.get_printoptions()["sci_mode"] is None
         raise KeyError
     assert _tensor_str.get_printoptions() == former
+
+
+def test_the_class_of_tensors_has_its_public_name():
+    assert repr(type(mindtorch.ones(1))).replace("mindtorch", "torch") == repr(torch.Tensor)
+    assert repr(mindtorch.nn.Parameter).replace("mindtorch", "torch") == repr(torch.nn.Parameter)

@@ -14,7 +14,7 @@ def outcome(program: Any, lib: Any) -> Any:
     try:
         return program(lib, lib.testing.assert_close)
     except Exception as error:
-        return type(error), str(error).replace("mindtorch._tensor.Tensor", "torch.Tensor")
+        return type(error), str(error).replace("mindtorch.Tensor", "torch.Tensor")
 
 
 @pytest.mark.parametrize("program", [

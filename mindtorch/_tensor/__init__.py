@@ -75,6 +75,10 @@ class _TensorType(type):
             return of_class(name, value)
         return value
 
+    def __repr__(cls) -> str:
+        """Return the public name of ``Tensor``; its module's own is where ``inspect`` finds the source."""
+        return type.__repr__(cls).replace("._tensor.Tensor", ".Tensor")
+
     def __setattr__(cls, name: str, value: Any) -> None:
         """Set an attribute of a class; a ``__torch_function__`` is asked from then on."""
         type.__setattr__(cls, name, value)
