@@ -79,6 +79,8 @@ def _with_arguments(function: FunctionType, analysed: FunctionType, count: int) 
     if function is not analysed and not code.co_flags & VARIADIC:
         names, positional = code.co_varnames[count - code.co_kwonlyargcount:count], count - code.co_kwonlyargcount
         return lambda *args: function(*args[:positional], **dict(zip(names, args[positional:], strict=True)))
+    if getattr(function, "overridable", False):  # proxies have no place in the wrapper, which asks arguments
+        function = analysed
     code = function.__code__
     code = code.replace(co_argcount=count, co_posonlyargcount=0, co_kwonlyargcount=0,
                         co_flags=code.co_flags & ~VARIADIC)

@@ -258,8 +258,11 @@ def test_a_function_of_torch_fails_to_trace_as_in_pytorch_if_it_decides_by_its_a
     monkeypatch.setattr(functional, "has_torch_function", lambda relevant: False)
     with pytest.raises(fx.proxy.TraceError, match="inputs to control flow"):
         fx.symbolic_trace(functional.relu)
-    with pytest.raises(fx.proxy.TraceError, match="cannot be iterated"):
-        fx.symbolic_trace(functional.lp_pool2d)
+    with pytest.raises(fx.proxy.TraceError, match="inputs to control flow"):
+        fx.symbolic_trace(functional.glu)
+    for pool in (functional.lp_pool2d, functional.max_pool2d, functional.adaptive_max_pool1d):
+        with pytest.raises(fx.proxy.TraceError, match="cannot be iterated"):
+            fx.symbolic_trace(pool)
 
 
 def test_a_decorated_function_has_the_parameters_of_the_one_that_it_wraps() -> None:

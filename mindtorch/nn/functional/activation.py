@@ -6,7 +6,7 @@ from typing import Any
 from ..._base.call_site import outside
 from ..._creation import empty_like, zeros_like
 from ..._methods.functions import (
-    celu as _celu, celu_, elu as _elu, elu_, gelu, glu, hardshrink, hardsigmoid as _hardsigmoid,
+    celu as _celu, celu_, elu as _elu, elu_, gelu, glu as _glu, hardshrink, hardsigmoid as _hardsigmoid,
     hardsigmoid_ as _hardsigmoid_, hardswish as _hardswish, hardswish_ as _hardswish_, hardtanh as _hardtanh, hardtanh_,
     leaky_relu as _leaky_relu, leaky_relu_, log_sigmoid as logsigmoid, log_softmax as _log_softmax, mish as _mish,
     mish_ as _mish_, prelu, relu as _relu, relu6 as _relu6, relu_, rrelu as _rrelu, rrelu_, selu as _selu, selu_,
@@ -49,6 +49,15 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """Keep positive elements, and replace the others by alpha·(exp(x) - 1) (``torch.nn.functional.elu``)."""
     return (elu_ if inplace else _elu)(input, alpha)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """Multiply the first half along ``dim`` by the sigmoid of the second (``torch.nn.functional.glu``). Raises
+    RuntimeError for a scalar, and for a size that is odd.
+    """
+    if input.dim() == 0:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    return _glu(input, dim)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:

@@ -3,6 +3,7 @@
 ``kernel_size``, ``stride``, ``padding``, ``dilation`` and ``output_size`` are one int, or one for each dimension.
 Inputs are (N, C, ...), or (C, ...).
 """
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -42,17 +43,29 @@ def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return function
 
 
+def _pair(with_indices: Callable[..., tuple[Tensor, Tensor]], name: str, place: int,
+          maxima: Callable[..., Tensor] | None = None) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the function that returns places only if ``return_indices``, at a place among its arguments, is true, and
+    the one that always does. The first takes any arguments, as that of PyTorch's ``boolean_dispatch``.
+    """
+    def max_pool(*args: Any, **kwargs: Any) -> Any:
+        if kwargs["return_indices"] if "return_indices" in kwargs else len(args) > place and args[place]:
+            return with_indices(*args, **kwargs)
+        return with_indices(*args, **kwargs)[0] if maxima is None else maxima(*args, **kwargs)
+
+    max_pool.__doc__ = (with_indices.__doc__ or "").replace(", and", ", and with ``return_indices``", 1)
+    signature = inspect.signature(with_indices)
+    max_pool.__signature__ = signature.replace(return_annotation=Any)  # type: ignore[attr-defined]
+    return _named(max_pool, name), _named(with_indices, f"{name}_with_indices")
+
+
 # -- maxima of windows -------------------------------------------------------------------------------------------------
 
 def _max_pools(dims: int, plain: Callable[..., Tensor],
                both: Callable[..., tuple[Tensor, Tensor]]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    def max_pool(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-                 ceil_mode: bool = False, return_indices: bool = False) -> Any:
-        """Return the greatest element of each window, and with ``return_indices`` its place, too
-        (``torch.nn.functional.NAME``). Raises RuntimeError if the sizes do not fit together.
-        """
-        pool = both if return_indices else plain
-        return pool(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+    def maxima(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> Tensor:
+        return plain(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
     def with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                      ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
@@ -61,7 +74,7 @@ def _max_pools(dims: int, plain: Callable[..., Tensor],
         """
         return both(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
-    return _named(max_pool, f"max_pool{dims}d"), _named(with_indices, f"max_pool{dims}d_with_indices")
+    return _pair(with_indices, f"max_pool{dims}d", 6, maxima)
 
 
 max_pool1d, max_pool1d_with_indices = _max_pools(1, _max_pool1d, _max_pool1d_with_indices)
@@ -152,20 +165,7 @@ def _fractional_max_pools(dims: int, pool: Callable[..., tuple[Tensor, Tensor]])
         size, samples = _fractional(dims, input, output_size, output_ratio, _random_samples)
         return pool(input, kernel_size, size, samples)
 
-    def max_pool(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
-                 return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
-        """Return the greatest element of each of ``output_size`` windows at random places, or ``output_ratio`` of the
-        input's size, and with ``return_indices`` its place, too (``torch.nn.functional.NAME``).
-
-        Raises:
-            ValueError: without a size or a ratio.
-            RuntimeError: if the sizes do not fit together.
-        """
-        both = with_indices(input, kernel_size, output_size, output_ratio, True, _random_samples)
-        return both if return_indices else both[0]
-
-    name = f"fractional_max_pool{dims}d"
-    return _named(max_pool, name), _named(with_indices, f"{name}_with_indices")
+    return _pair(with_indices, f"fractional_max_pool{dims}d", 4)
 
 
 fractional_max_pool2d, fractional_max_pool2d_with_indices = _fractional_max_pools(2, _fractional_max_pool2d)
@@ -203,15 +203,7 @@ def _adaptive_max_pools(dims: int, pool: Callable[..., tuple[Tensor, Tensor]]) -
         """
         return pool(input, _sizes(output_size, input, dims))
 
-    def max_pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-        """Return the greatest elements of ``output_size`` regions, as even as they can be, and with ``return_indices``
-        their places, too (``torch.nn.functional.NAME``). Raises RuntimeError if the sizes do not fit together.
-        """
-        both = with_indices(input, output_size)
-        return both if return_indices else both[0]
-
-    name = f"adaptive_max_pool{dims}d"
-    return _named(max_pool, name), _named(with_indices, f"{name}_with_indices")
+    return _pair(with_indices, f"adaptive_max_pool{dims}d", 2)
 
 
 adaptive_max_pool1d, adaptive_max_pool1d_with_indices = _adaptive_max_pools(1, _adaptive_max_pool1d)
