@@ -512,6 +512,15 @@ def test_lstsq_on_meta_says_that_it_depends_on_data() -> None:
         L.lstsq(a, a, driver="gelsd")
 
 
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int64"])
+def test_a_right_side_is_converted_to_the_dtype_of_its_triangular_matrix(dtype: str, left: bool) -> None:
+    got, expected = (lib.linalg.solve_triangular(
+        lib.tensor([[2.0, 0], [0.5, 1]]), lib.ones(2, 2, dtype=getattr(lib, dtype)), upper=False, left=left)
+        for lib in LIBS)
+    assert_same(got, expected)
+
+
 # -- batches of small matrices, which are computed at once ---------------------------------------------------
 
 def singular(lib: Lib, a: Any) -> Any:

@@ -101,10 +101,9 @@ def meta_solve_triangular(self: Tensor, B: Any, upper: bool, left: bool = True, 
     function = "linalg.solve_triangular"
     check_square(function, self)
     check_matrix(function, B, "B")
-    check_same_dtype(function, self, B)
     check_equation(function, self, B.shape, left)
     check_lapack("triangular_solve_cpu", self._dtype)
-    return solution(self, B)
+    return solution(self, B)._replace(dtype=self._dtype)  # B is converted
 
 
 def meta_triangular_solve(self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool =

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from .._creation import as_tensor, zeros_like
+from .._creation import zeros_like
 from .._methods.functions import where
 from .._tensor import Tensor
 from . import constraints
@@ -27,7 +27,6 @@ class Half(TransformedDistribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
-        value = as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
         return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:

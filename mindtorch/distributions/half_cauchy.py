@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 
-from .._creation import full_like
+from .._creation import as_tensor, full_like
 from .._tensor import Tensor
 from ._half import Half
 from .cauchy import Cauchy
@@ -21,3 +21,7 @@ class HalfCauchy(Half):
 
     mean = property(lambda self: full_like(self.scale, math.inf))
     variance = property(lambda self: self.base_dist.variance)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        return super().log_prob(as_tensor(value, dtype=self.scale.dtype, device=self.scale.device))

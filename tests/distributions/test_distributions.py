@@ -154,3 +154,13 @@ def test_values_outside_of_the_support(name: str) -> None:
 def test_values_of_wrong_shapes(name: str) -> None:
     assert_agree(lambda lib: made(name, lib).log_prob(lib.ones(7, dtype=lib.float64)))
     assert_agree(lambda lib: made(name, lib).log_prob("x"))
+
+
+@pytest.mark.parametrize("name", ["HalfNormal", "HalfCauchy", "MultivariateNormal"])
+def test_values_of_another_dtype(name: str) -> None:
+    def run(t: Any) -> Any:
+        d = t.distributions
+        parameters = (t.ones(2), t.eye(2)) if name == "MultivariateNormal" else (t.ones(2),)
+        return getattr(d, name)(*parameters).log_prob(t.ones(2, dtype=t.float64) / 3)
+
+    assert_same(run(mindtorch), run(torch))

@@ -270,7 +270,7 @@ def solve_triangular(a: ndarray, b: ndarray, upper: bool, left: bool = True, uni
     """Solve ``op(A) X = B`` or ``X op(A) = B`` for a triangular A; ``trans``: 0 for A, 1 for A^T, 2 for A^H."""
     from scipy.linalg import get_blas_funcs
 
-    a, b = broadcast(a, b)
+    a, b = broadcast(a, b if b.dtype == a.dtype else b.astype(a.dtype))
     if left and are_many(a):
         matrix, x = batch_last(a), batch_last(b)
         if trans:
