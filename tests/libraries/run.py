@@ -1,6 +1,7 @@
 """Run a program in a process of its own, on mindtorch or on PyTorch, and compare what they print."""
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -35,12 +36,12 @@ def names(wanted: Iterable[str] = ()) -> list[str]:
     return [name for name in PROGRAMS if not wanted or name in wanted or name.partition(":")[0] in wanted]
 
 
-def printed(program: str, on_mindtorch: bool, timeout: int = 240) -> tuple[bool, str]:
+def printed(program: str, on_mindtorch: bool, timeout: int = 240, args: Iterable[str] = ()) -> tuple[bool, str]:
     """Return whether a program ran, and its output, or its last line of errors."""
     program = (ON_MINDTORCH if on_mindtorch else ON_PYTORCH) + HEAD + program
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     try:
-        done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True,
+        done = subprocess.run([sys.executable, "-W", "ignore", "-c", program, *args], capture_output=True, text=True,
                               timeout=timeout, env={**os.environ, "PYTHONPATH": path, "TOKENIZERS_PARALLELISM": "false",
                                                     "HF_HUB_OFFLINE": "1"})
     except subprocess.TimeoutExpired:
@@ -48,6 +49,31 @@ def printed(program: str, on_mindtorch: bool, timeout: int = 240) -> tuple[bool,
     if done.returncode:
         return False, (done.stderr.strip().splitlines() or ["it failed"])[-1][:200]
     return True, done.stdout
+
+
+#: One process runs several libraries' programs one after the other, since importing PyTorch takes longer than they do.
+TOGETHER = """
+import contextlib, io, json, sys
+from tests.libraries.programs import PROGRAMS
+said = {}
+for name in sys.argv[1:]:
+    torch.manual_seed(0)
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        try:
+            exec(compile(PROGRAMS[name], name, "exec"), {"torch": torch, "__name__": "__main__"})
+            said[name] = True, out.getvalue()
+        except Exception as error:
+            said[name] = False, f"{type(error).__name__}: {error}"
+print(json.dumps(said))
+"""
+
+
+def printed_together(names: Iterable[str], on_mindtorch: bool) -> dict[str, tuple[bool, str]]:
+    """Return for each of several libraries whether its program ran, and its output or its error."""
+    ran, said = printed(TOGETHER, on_mindtorch, args=names)
+    if not ran:
+        raise RuntimeError(said)
+    return {name: tuple(outcome) for name, outcome in json.loads(said.splitlines()[-1]).items()}
 
 
 def difference(found: str, expected: str) -> str:
@@ -62,13 +88,17 @@ def difference(found: str, expected: str) -> str:
     return ""
 
 
+def outcome(expected: tuple[bool, str], found: tuple[bool, str]) -> tuple[str, str]:
+    """Return 'equal', 'differs', 'fails' or 'PyTorch fails', and a reason where it is not 'equal'."""
+    if not expected[0]:
+        return "PyTorch fails", expected[1]
+    if not found[0]:
+        return "fails", found[1]
+    said = difference(found[1], expected[1])
+    return ("differs", said) if said else ("equal", "")
+
+
 def compared(name: str) -> tuple[str, str]:
     """Return the outcome of a library's program, and a reason where it is not 'equal'."""
-    ran, expected = printed(PROGRAMS[name], on_mindtorch=False)
-    if not ran:
-        return "PyTorch fails", expected
-    ran, found = printed(PROGRAMS[name], on_mindtorch=True)
-    if not ran:
-        return "fails", found
-    said = difference(found, expected)
-    return ("differs", said) if said else ("equal", "")
+    expected = printed(PROGRAMS[name], on_mindtorch=False)
+    return outcome(expected, printed(PROGRAMS[name], on_mindtorch=True) if expected[0] else (False, ""))
