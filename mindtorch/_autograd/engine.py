@@ -3,8 +3,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from heapq import heappop, heappush
 from math import prod
+from operator import is_not
 from types import MappingProxyType
 from typing import Any
 
@@ -23,6 +25,7 @@ from .anomaly import AnomalyMode, check_nan, explain_failure, tell_node
 from .node import Edge, GradientEdge, Node, Sent, new
 from .utils import can_expand, reduce_grad
 
+IS_GIVEN = partial(is_not, None)
 CYCLE = ("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
          "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If "
          "you have to use this function, make sure to reset the .grad fields of your parameters to None after use to "
@@ -186,7 +189,7 @@ def run(task: Task, results: list[Any], create_graph: bool) -> Any:
     engine refers to its memory: then it may be written to, or become a leaf's ``.grad``. With ``create_graph`` none is,
     because the recorded nodes may have saved it.
     """
-    seen = any([gradient is not None and is_seen(gradient) for gradient in results])  # noqa: C419
+    seen = any(map(is_seen, filter(IS_GIVEN, results)))
     needed, watched = task.needed, seen or task.needed is not None or AnomalyMode.enabled
     joins, buffers = task.joins(), Buffers()
     ready: list[tuple[int, Node, list[Any], bool]] = []  # a heap

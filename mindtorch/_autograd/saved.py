@@ -157,11 +157,8 @@ def save(tensor: Any, output_nr: int | None = None, node: Any = None) -> Saved:
                                  "make a clone to get a normal tensor and use it in autograd, or use "
                                  "`torch.no_grad()` instead of `torch.inference_mode()`."), "inference tensor")
     saved = new(Saved)
-    saved.tensor = tensor
-    cell = tensor._version_counter
-    saved.version = 0 if cell is None else cell[0]
-    saved.output_nr = output_nr
-    saved.packed = None
+    saved.tensor, saved.output_nr, saved.packed = tensor, output_nr, None
+    saved.version = 0 if (cell := tensor._version_counter) is None else cell[0]
     if local.saved_tensor_hooks:
         pack, unpack = local.saved_tensor_hooks[-1]
         saved.pack(pack, unpack, node)

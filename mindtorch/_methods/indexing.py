@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Sequence
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,9 @@ from .._dispatch.aten import (
 )
 from .._dispatch.binding import LONG
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
-from .._dispatch.keys import AUTOGRAD, BATCHED, CPU, FUNCTION, NONCONTIGUOUS, OBSERVED, REDIRECTING, SPARSES
+from .._dispatch.keys import (
+    AUTOGRAD, BATCHED, CPU, FUNCTION, NONCONTIGUOUS, OBSERVED, PYTHON, REDIRECTING, SPARSES, THREAD_STATE,
+)
 from .._dispatch.observers import told
 from .._dispatch.torch_function import asked, handle
 from .._dtype import FLOATING, INTEGER, DType, bool_, int64, uint8, uint64
@@ -334,27 +337,27 @@ def apply_select(part: Tensor, dim: int, index: int, position: int) -> Tensor:
 
 def apply_slice(part: Tensor, dim: int, index: slice, skip_whole: bool = False) -> Tensor:
     """Apply ``slice``, with Python's errors; return ``part`` itself for a whole dimension if ``skip_whole``."""
-    start, stop, step = index.start, index.stop, index.step
-    if step is None:
-        step = 1
-    elif (step := operator.index(step)) <= 0:
+    start, stop, step = index.start, index.stop, 1 if index.step is None else operator.index(index.step)
+    if step <= 0:
         if step:
             raise about(ValueError("step must be greater than zero"), "negative step", self=part)
         raise ValueError("slice step cannot be zero")
-    if start.__class__ is not int and start is not None:
-        start = slice_end(start)
-    if stop.__class__ is not int and stop is not None:
-        stop = slice_end(stop)
+    if start.__class__ not in PLAIN_ENDS or stop.__class__ not in PLAIN_ENDS:
+        start, stop = slice_end(start), slice_end(stop)
     if skip_whole and step == 1 and not start and part.ndim and (stop is None or stop >= part.shape[dim]):
         return part
-    if is_seen(part):  # which sees the bounds that PyTorch fills in
+    if (part._keys & PYTHON or dispatcher.mode & THREAD_STATE) and is_seen(part):  # the bounds that PyTorch fills in
         start, stop = 0 if start is None else start, LONG[-1] if stop is None else stop
     return slice_(part, dim, start, stop, step)
 
 
-def slice_end(value: Any) -> int | SymInt:
+#: The classes of a slice's ends that are what they stand for.
+PLAIN_ENDS = {int, NoneType}
+
+
+def slice_end(value: Any) -> int | SymInt | None:
     try:
-        return value if value.__class__ is SymInt else operator.index(value)
+        return value if value is None or value.__class__ is SymInt else operator.index(value)
     except TypeError:
         if value.__class__ in TENSOR_TYPES:
             raise

@@ -36,10 +36,13 @@ def batched(name: str, dims: int, input: Any, run: Callable[[Any], Any]) -> Any:
     """Call ``run`` on (N, C, ...), or on (C, ...) as a batch of one; RuntimeError for other dimensions."""
     if (ndim := input.ndim) == dims + 2:
         return run(input)
-    check(ndim == dims + 1,
-          lambda: f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
-                  f"{list(input.shape)}")
+    check(ndim == dims + 1, lambda: unfit(name, dims, input))
     return run(input.unsqueeze(0)).squeeze(0)
+
+
+def unfit(name: str, dims: int, input: Any) -> str:
+    return (f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(input.shape)}")
 
 
 def conv(dims: int) -> Callable[..., Any]:
@@ -48,11 +51,12 @@ def conv(dims: int) -> Callable[..., Any]:
 
     def row(input: Any, weight: Any, bias: Any = None, stride: Ints = ones, padding: Ints | str = zeros,
             dilation: Ints = ones, groups: int = 1) -> Any:
-        if isinstance(padding, str):
-            return batched(f"conv{dims}d", dims, input, lambda x:
-                           convolution_mode(x, weight, bias, stride, padding, dilation, groups))
-        return batched(f"conv{dims}d", dims, input, lambda x:
-                       convolution(x, weight, bias, stride, padding, dilation, False, zeros, groups))
+        if (ndim := input.ndim) != dims + 2:
+            check(ndim == dims + 1, lambda: unfit(f"conv{dims}d", dims, input))
+            return row(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups).squeeze(0)
+        if padding.__class__ is str:
+            return convolution_mode(input, weight, bias, stride, padding, dilation, groups)
+        return convolution(input, weight, bias, stride, padding, dilation, False, zeros, groups)
 
     return row
 

@@ -487,11 +487,9 @@ class Tensor(Methods, metaclass=_TensorType):
                  layout: Layout | None = None) -> Tensor:
         """Return a CPU view ``further`` elements on, with ``strides`` in bytes; ``stride`` None is contiguous."""
         storage, cell, base = self._storage, self._version_counter, self._base
-        if storage is None:
+        if storage is None or cell is None:
             storage = self.untyped_storage()
-            cell = self._version_counter
-        if cell is None:
-            cell = self._version_counter = [0, storage]
+            cell = self._version_counter or self._start_counter()
         out = new(Tensor)
         out._dtype, out._layout, out._storage, out._version_counter = self._dtype, layout, storage, cell
         out._offset = offset = self._offset + further

@@ -59,6 +59,8 @@ global_forward_pre_hooks: Hooks = OrderedDict()
 global_backward_hooks: Hooks = OrderedDict()
 old_global_backward_hooks: Hooks = OrderedDict()  # which see the node of the output only
 global_backward_pre_hooks: Hooks = OrderedDict()
+GLOBAL_HOOKS = (global_forward_hooks, global_forward_pre_hooks, global_backward_hooks, global_backward_pre_hooks,
+                old_global_backward_hooks)  #: that a module's call runs
 global_buffer_registration_hooks: Hooks = OrderedDict()
 global_module_registration_hooks: Hooks = OrderedDict()
 global_parameter_registration_hooks: Hooks = OrderedDict()

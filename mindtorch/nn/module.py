@@ -18,10 +18,7 @@ from .._dtype import FLOATING, DType, bfloat16, float16, float32, float64
 from .._tensor import Tensor
 from .._tensor.swap import get_overwrite_module_params_on_conversion, get_swap_module_params_on_conversion, swap_tensors
 from . import _hooks
-from ._hooks import (
-    HookedCall, global_backward_hooks, global_backward_pre_hooks, global_forward_hooks, global_forward_pre_hooks,
-    note_module, old_global_backward_hooks, registered,
-)
+from ._hooks import GLOBAL_HOOKS, HookedCall, note_module, registered
 from ._state import State
 from .parameter import Buffer, Parameter
 
@@ -92,11 +89,10 @@ class Module(HookedCall, State):
         if self._compiled_call_impl is not None:
             return self._compiled_call_impl(*args, **kwargs)
         try:
-            if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks
-                    or self._backward_pre_hooks or global_forward_hooks or global_forward_pre_hooks
-                    or global_backward_hooks or global_backward_pre_hooks or old_global_backward_hooks):
-                return self.forward(*args, **kwargs)
-            return self._hooked_call(*args, **kwargs)
+            own = self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
+            if own or any(GLOBAL_HOOKS):
+                return self._hooked_call(*args, **kwargs)
+            return self.forward(*args, **kwargs)
         except Exception as error:
             note_module(error, self, args, kwargs)
             raise

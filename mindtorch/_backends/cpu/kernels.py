@@ -391,14 +391,12 @@ def make(plans, first, by_numbers, key_of, taken):
             plans.missed = 0 if plan else plans.missed + 1
             return first(key, {args}, plan)
         plans.missed = 0
-        {arrays}
         try:
-            result = silent().run(plan.run, {values}, *plan.settings)
+            result = silent().run(plan.run, {arrays}, *plan.settings)
         except ERRORS as error:
             plan.refuse(error)
             raise
-        layout = plan.layout
-        if layout is not None:
+        if (layout := plan.layout) is not None:
             if result.__class__ is not ndarray:
                 if result is None:  # values that the row leaves to the composite
                     return None
@@ -428,8 +426,9 @@ def kernel_for(leading: int, numbers: bool) -> Callable[..., Callable[..., Any]]
         layouts = [f"{'' if name == 'tensor_0' else f'None if {name} is None else '}"
                    f"{name}._layout or {name}._layout_of_plans()" for name in tensors]
         parts |= {"key": f"({', '.join(layouts)}, settings)", "values": ", ".join(arrays),
-                  "arrays": "; ".join([f"{array} = None if {name} is None else {name}._array"
-                                       for name, array in zip(tensors, arrays, strict=True)]),
+                  "arrays": ", ".join([f"{array} := None if {name} is None else {name}._array" if i else
+                                       f"{array} := {name}._array"
+                                       for i, (name, array) in enumerate(zip(tensors, arrays, strict=True))]),
                   "new": "".join([f" and result is not {array}" for array in arrays])}
     elif leading:
         tensors = ["tensors"]
@@ -437,11 +436,11 @@ def kernel_for(leading: int, numbers: bool) -> Callable[..., Callable[..., Any]]
                              "        for tensor in tensors:\n"
                              "            layouts.append(tensor._layout or tensor._layout_of_plans())\n"
                              "            arrays.append(tensor._array)",
-                  "key": "(*layouts, settings)", "arrays": "", "values": "arrays"}
+                  "key": "(*layouts, settings)", "arrays": "arrays", "values": "arrays"}
     else:
         parts |= {"key": "key_of(args)", "values": "*arrays",
-                  "arrays": "arrays = [arg._array if arg.__class__ in TENSOR_TYPES else array_of(arg) "
-                            "if arg.__class__ is list else arg for arg in args[:taken]]",
+                  "arrays": "*(arrays := [arg._array if arg.__class__ in TENSOR_TYPES else array_of(arg) "
+                            "if arg.__class__ is list else arg for arg in args[:taken]])",
                   "new": " and not any([result is array for array in arrays])"}
     call = ", ".join([*tensors, "*settings"])
     parts |= {"parameters": "*args", "args": "args"} if not leading else {
