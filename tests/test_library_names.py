@@ -61,5 +61,9 @@ def test_a_module_is_a_function_of_its_parameters() -> None:
     norm = torch.nn.BatchNorm1d(2).eval()
     with pytest.raises(RuntimeError, match="has buffers"):
         functorch.make_functional(norm)
+    tied = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 3))
+    tied[1].weight = tied[0].weight
+    function, params = functorch.make_functional(tied)
+    assert len(params) == 3 and function([p * 2 for p in params], torch.ones(3)).shape == (3,)
     function, params, buffers = functorch.make_functional_with_buffers(norm)
     assert function(params, buffers, torch.ones(1, 2)).shape == (1, 2) and len(buffers) == 3

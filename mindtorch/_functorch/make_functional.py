@@ -4,7 +4,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from ..nn import Module
+from ..nn import Module, Parameter
 from .functional_call import functional_call
 
 
@@ -25,7 +25,11 @@ class FunctionalModuleWithBuffers(Module):
         if disable_autograd_tracking:
             for param in params.values():
                 param.requires_grad_(False)
-        made.to("meta")  # its own values are never read
+        bare = {id(tensor): tensor.detach().to("meta") for tensor in (*params.values(), *buffers.values())}
+        bare |= {id(param): Parameter(bare[id(param)], param.requires_grad) for param in params.values()}
+        for module in made.modules():  # whose own values are never read; tied ones stay tied
+            for table in (module._parameters, module._buffers):
+                table.update({name: bare[id(tensor)] for name, tensor in table.items() if tensor is not None})
         return cls(made, tuple(params), tuple(buffers)), tuple(params.values()), tuple(buffers.values())
 
     def forward(self, params: Any, buffers: Any, *args: Any, **kwargs: Any) -> Any:

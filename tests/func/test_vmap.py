@@ -199,6 +199,26 @@ def test_a_batch_in_chunks() -> None:
     assert result.equal(x * 2) and sizes == [3, 2]
 
 
+#: A Function's rule for a batch, with a mistake in what it returns.
+RULES = {
+    "dims for one result": lambda L, x: (x * 2, (0,)), "too few dims": lambda L, x: ((x * 2, x), (0,)),
+    "no dims": lambda L, x: x * 2, "a list": lambda L, x: ([x * 2], (0,)), "one for all": lambda L, x: ((x * 2, x), 0),
+}
+
+
+@pytest.mark.parametrize("case", RULES)
+def test_a_functions_rule_returns_dims_of_the_structure_of_its_results(case: str) -> None:
+    def run(L: Any, F: Any, x: Any) -> Any:
+        class Double(L.autograd.Function):
+            forward = staticmethod(lambda x: x * 2)
+            setup_context = staticmethod(lambda ctx, inputs, output: None)
+            vmap = staticmethod(lambda info, dims, x: RULES[case](L, x))
+
+        return F.vmap(Double.apply)(x)
+
+    assert_agree(run, (2, 3))
+
+
 def test_an_overload_takes_the_argument_that_is_named_self() -> None:
     for lib in (mindtorch, torch):
         assert lib.ops.aten.add.Tensor(self=lib.ones(2), other=lib.ones(2)).tolist() == [2, 2]

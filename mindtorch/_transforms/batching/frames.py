@@ -13,6 +13,7 @@ from ..._dispatch.dispatcher import TENSOR_TYPES, set_local
 from ..._dispatch.keys import BACKENDS, BATCHED, MATH_BITS, NONCONTIGUOUS
 from ..._dispatch.local import local
 from ..._tensor import Tensor, new
+from ..pytree import broadcast_to, tree_flatten
 
 _next_number = itertools.count(1).__next__
 
@@ -92,8 +93,18 @@ class Frame:
         dimensions of the batch in them.
         """
         with self.left():
-            results, dims = rule(VmapInfo(self.size, self.randomness), tuple([place(a, self) for a in args]),
-                                 *[whole(a, self) for a in args])
+            found = rule(VmapInfo(self.size, self.randomness), tuple([place(a, self) for a in args]),
+                         *[whole(a, self) for a in args])
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise RuntimeError("Expected the vmap staticmethod to have two returns, an output and out_dims with pytree "
+                               f"structure compatible with the output. Got a {type(found)} instead")
+        results, dims = found
+        if broadcast_to(dims, spec := tree_flatten(results)[1]) is None:
+            raise RuntimeError(
+                "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
+                f"out_dims={dims} to be compatible with the structure of `output`. out_dims has structure "
+                f"{tree_flatten(dims)[1]} but output has structure {spec}. For more details, please see "
+                "https://pytorch.org/docs/main/notes/extending.func.html")
 
         def marked(result: Any, dim: Any) -> Any:
             if isinstance(result, (tuple, list)):
