@@ -1,9 +1,10 @@
-"""Fusion (the scheduler of PyTorch's Inductor): one kernel for a chain of pointwise operators, or for a matrix product
-and the pointwise operators after it.
+"""Fusion (the scheduler of PyTorch's Inductor): one kernel for a chain of pointwise operators; for a matrix product and
+the pointwise operators after it; or for reductions along the last dimension with the pointwise operators around them.
 """
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,23 @@ import numpy as np
 from .._backends.common.blocks import BLOCK
 from .._backends.common.pointwise import Pointwise, PreparedUfunc
 from .._backends.cpu.ops import CPU_KERNELS
+from .._base.loops import FEW
 from .._dispatch.dispatcher import registry
-from .._dtype import bool_, float32, float64
+from .._dtype import bool_, float32, float64, int64
 from .graph import Graph, Step, Value, values_in
 
 #: Matrix products that can begin a kernel.
 PRODUCTS = frozenset({"mm", "bmm"})
 FLOATS = (float32, float64)
+#: Operators on the rows of a matrix: the number of the argument whose last dimension is a row, and of the one that says
+#: along which dimensions they go, if there is one.
+OF_ROWS: dict[str, tuple[int, int | None]] = {
+    "_softmax": (0, 1), "_log_softmax": (0, 1), "_softmax_backward_data": (0, 2), "_log_softmax_backward_data": (0, 2),
+    "native_layer_norm": (0, None), "native_layer_norm_backward": (1, None), "sum": (0, None), "mean": (0, None),
+    "sum.dim_IntList": (0, 1), "mean.dim": (0, 1), "linalg_vecdot": (0, None), "mse_loss": (0, None),
+    "mse_loss_backward": (1, None), "nll_loss_forward": (0, None), "nll_loss_backward": (1, None)}
+#: Those that may add up all elements.
+TOTALS = frozenset({"sum", "mean", "sum.dim_IntList", "mean.dim", "linalg_vecdot", "mse_loss"})
 
 
 @dataclass(eq=False)
@@ -26,12 +37,10 @@ class Group:
 
     steps: list[Step]
     fused: bool = False
+    shape: tuple[int, ...] = ()  #: over which a fused kernel runs
     before: set[Group] = field(default_factory=set)  #: the groups whose results it needs
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape over which a fused kernel runs."""
-        return self.steps[-1].outputs[0].shape
+    has_rows: bool = False  #: whether it has reductions, so that the kernel runs over rows
+    ends: set[Value] = field(default_factory=set)  #: sums of all rows, which are known at the end only
 
     @property
     def inputs(self) -> list[Value]:
@@ -68,20 +77,67 @@ def pointwise_row(step: Step) -> Any:
     return None if isinstance(row, np.ufunc) and rest else row
 
 
-def groups_of(graph: Graph) -> list[Group]:
-    """Divide the graph's steps into groups, in an order in which they can run."""
+def shape_of_rows(step: Step) -> tuple[int, ...] | None:
+    """Return the shape over whose rows a step goes; None for other steps, and for too few elements for a loop."""
+    name = step.op.name
+    number, along = OF_ROWS.get(name, (None, None))
+    if number is None or step.args[number].__class__ is not Value:
+        return None
+    shape, args, made = step.args[number].shape, step.args, [value for value in step.outputs if value is not None]
+    of_target = args[number + 1] if name.startswith("nll") else None
+    if not shape or prod(shape) < FEW or not made or not all(
+            (value.dtype is float32 and (value in step.inputs or value.is_contiguous)) or value is of_target
+            for value in (*step.inputs, *made)):
+        return None
+    if name in TOTALS and name != "mse_loss":
+        dims = args[along] if along is not None else None
+        rows = made[0].size if name == "linalg_vecdot" else prod(shape[:-1]) if dims and [
+            d % len(shape) for d in dims] == [len(shape) - 1] else 1 if not dims or len(dims) == len(shape) else 0
+        return shape if made[0].size == rows and rows in (1, prod(shape[:-1])) else None
+    if along is not None:
+        return shape if args[along] in (-1, len(shape) - 1) and all(
+            value.shape == shape for value in (*step.inputs, *made)) and args[2] is not True else None
+    if name.startswith("mse"):
+        return shape if args[number].shape == args[number + 1].shape and (
+            name == "mse_loss" or not args[0].shape) else None
+    if name.startswith("nll"):
+        return shape if len(shape) == 2 and args[number + 2] is None and args[number + 3] in (1, 2) and (
+            of_target is not None and of_target.dtype is int64 and of_target.is_contiguous) else None
+    return shape if len(args[number + 1]) == 1 else None
+
+
+def is_total(step: Step) -> bool:
+    """Return whether a step adds up all elements."""
+    return step.op.name in TOTALS and step.outputs[0].size == 1 and (
+        step.op.name != "mse_loss" or step.args[2] in (1, 2))
+
+
+def groups_of(graph: Graph, by_rows: bool = True) -> list[Group]:
+    """Divide the graph's steps into groups, in an order in which they can run; with reductions in kernels if
+    ``by_rows``.
+    """
     maker: dict[Value, Group] = {}
     groups: list[Group] = []
     last_random: Group | None = None
     for step in graph.steps:
         producers = [maker[value] for value in dict.fromkeys(step.inputs) if value in maker]
         group = None
-        if pointwise_row(step) is not None:
-            group = next((found for found in reversed(producers) if _can_join(found, step, producers)), None)
+        of_rows = shape_of_rows(step) if by_rows else None
+        if of_rows is not None or pointwise_row(step) is not None:
+            shape = of_rows or step.outputs[0].shape
+            group = next((found for found in reversed(producers) if _can_join(
+                found, step, shape, of_rows is not None, producers)), None)
             if group is None:
-                groups.append(group := Group([], True))
+                groups.append(group := Group([], True, shape))
+            if group.ends.intersection(step.inputs):
+                group.ends.add(step.outputs[0])
+            if of_rows is not None:
+                group.has_rows = True
+                group.ends.update(value for number, value in enumerate(step.outputs) if value is not None and (
+                    is_total(step) or step.op.name == "nll_loss_forward" or (
+                        step.op.name == "native_layer_norm_backward" and number)))
         elif step.op.name in PRODUCTS and _is_product(step):
-            groups.append(group := Group([], True))
+            groups.append(group := Group([], True, step.outputs[0].shape))
         else:
             groups.append(group := Group([]))
         group.steps.append(step)
@@ -102,12 +158,19 @@ def _is_product(step: Step) -> bool:
         value.dtype is out.dtype and value.size for value in step.inputs)
 
 
-def _can_join(group: Group, step: Step, producers: list[Group]) -> bool:
-    """Return whether a step can join a group: it has the group's shape and needs nothing that needs the group."""
-    out = step.outputs[0]
-    if not group.fused or group.shape != out.shape:
+def _can_join(group: Group, step: Step, shape: tuple[int, ...], of_rows: bool, producers: list[Group]) -> bool:
+    """Return whether a step can join a group: it has the group's shape, or is one number for each of its rows, or one
+    that is computed at the end, and needs nothing that needs the group.
+    """
+    if not group.fused or (group.steps[0].op.name in PRODUCTS and (of_rows or group.size > BLOCK)):
         return False
-    if group.steps[0].op.name in PRODUCTS and group.size > BLOCK:
+    if group.ends.intersection(step.inputs):
+        made = {value for one in group.steps for value in one.outputs}
+        if of_rows or any(value.size > 1 or (value in made and value not in group.ends)
+                          for value in (*step.inputs, *step.outputs)):
+            return False
+    elif group.shape != shape and not (group.has_rows and not of_rows and group.shape[:-1] and (
+            shape == (*group.shape[:-1], 1))):
         return False
     others = [other for other in producers if other is not group]
     seen: set[Group] = set()

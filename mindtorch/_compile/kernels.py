@@ -20,6 +20,7 @@ from .._dispatch.dispatcher import registry
 from .fusion import FLOATS, PRODUCTS, Group, pointwise_row
 from .graph import Step, Value
 from .loops import loop_of, type_of
+from .rows import RowWriter
 
 #: Statements that write into ``{out}``, for operators whose row would make an array of its own.
 WRITTEN: dict[str, Callable[..., list[str]]] = {
@@ -50,6 +51,8 @@ WRITTEN_FOR_MANY: dict[str, Callable[..., list[str]]] = {
 }
 #: Operators in WRITTEN that read an operand again after they have begun to write.
 READS_AGAIN = frozenset({"tanh_backward", "sigmoid_backward", "addcmul"})
+#: Reductions that NumPy and BLAS compute as fast by themselves.
+PLAIN = frozenset({"sum", "mean", "sum.dim_IntList", "mean.dim", "linalg_vecdot"})
 
 
 @dataclass(eq=False)
@@ -143,13 +146,12 @@ class KernelWriter:
         arrays |= {places[value]: type_of(value, flat) for value in taken}
         loop_name = self.program.unique(f"{name}_loop")
         lines = found.lines(loop_name, arrays)
-        if define(loop_name, "\n".join(lines), f"{__file__}: {loop_name}", {"loop": loop, "numpy": np}) is None:
+        if not is_compiled(self.program, loop_name, lines):
             return None
         for target in known.values():
             self._statement(first, target)
             if target == "work_0":
                 self.scratch.append(first.outputs[0].dtype)
-        self.program.names.update({"loop": loop, loop_name: None})
         self.body.append(f"{loop_name}({', '.join([*own, *map(self._element, taken)])})")
         return [*lines, "", ""]
 
@@ -228,3 +230,19 @@ class KernelWriter:
         if arg.__class__ is Value:
             return self.names[arg]
         return self.program.argument(arg)
+
+
+def is_compiled(program: Any, name: str, lines: list[str]) -> bool:
+    """Return whether a loop of a program is on the disk or can be compiled."""
+    if define(name, "\n".join(lines), f"{__file__}: {name}", {"loop": loop, "numpy": np}) is None:
+        return False
+    program.names.update({"loop": loop, name: None})
+    return True
+
+
+def kernel_over_rows(program: Any, group: Group, results: list[Value], name: str) -> str | None:
+    """Return the text of a kernel with reductions; None if it is one plain reduction, or no loop computes it."""
+    if len(group.steps) == 1 and group.steps[0].op.name in PLAIN:
+        return None
+    said = " -> ".join(step.op.packet.strip("_") for step in group.steps)
+    return RowWriter(program, group, results).write(name, said, lambda *loop: is_compiled(program, *loop))

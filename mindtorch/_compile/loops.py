@@ -32,6 +32,8 @@ EXPRESSIONS = {
     "reciprocal": "{one} / {0}", "rsqrt": "{one} / numpy.sqrt({0})",
     "tanh_backward": "{0} * ({one} - {1} * {1})", "sigmoid_backward": "{0} * ({1} * ({one} - {1}))",
 }
+#: By exponent.
+POWERS = {2: "{0} * {0}", 3: "{0} * {0} * {0}"}
 #: Expressions of float32 alone, by the name of the operator; without an approximation where one can be asked for.
 ACTIVATIONS = {
     "sigmoid": "activation.sigmoid_of({0})", "silu": "activation.silu_of({0})",
@@ -117,15 +119,18 @@ def expression(step: Step, names: dict[Value, str], literal: Callable[[Any], str
     row, name = pointwise_row(step), step.op.name
     args = step.args[:row.nin] if isinstance(row, np.ufunc) else [arg for arg in step.args if arg != "none"]
     rule = EXPRESSIONS.get(row.__name__ if isinstance(row, np.ufunc) else name)
+    if name == "pow.Tensor_Scalar":
+        args, rule = args[:1], POWERS.get(args[1])
     if step.outputs[0].dtype is float32:
         rule = ACTIVATIONS.get(name, rule)
-    if rule is None or not all(arg.__class__ is Value or (arg.__class__ in (int, float) and isfinite(arg))
-                               for arg in args):
+    if rule is None or not all(arg.__class__ is Value or arg.__class__ in (int, float) for arg in args):
         return None
     dtype = next(value.dtype for value in reversed(step.inputs) if value.dtype.name.startswith("float"))
 
     def number(value: Any) -> str:
-        return f"numpy.{dtype.name}({literal(value)})"
+        said = literal(value) if isfinite(value) else "numpy.nan" if value != value else (
+            "numpy.inf" if value > 0 else "-numpy.inf")
+        return f"numpy.{dtype.name}({said})"
 
     return rule.format(*[names[arg] if arg.__class__ is Value else number(arg) for arg in args], zero=number(0),
                        one=number(1))

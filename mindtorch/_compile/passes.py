@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._dispatch.dispatcher import registry
+from .._dtype import bool_
 from .._tensor import Tensor, from_array
 from .fusion import FLOATS
 from .graph import Graph, Memory, Step, Value, mapped
@@ -28,7 +29,8 @@ SAME = frozenset({"detach", "alias", "lift_fresh"})
 
 def optimise(graph: Graph) -> list[str]:
     """Apply all passes; return a sentence on each that changed something."""
-    done = [pass_(graph) for pass_ in (expand_addmm, skip_aliases, cancel, share, fold, sum_products, drop_dead)]
+    passes = expand_addmm, choose, skip_aliases, cancel, share, fold, sum_products, drop_dead
+    done = [pass_(graph) for pass_ in passes]
     return [sentence for sentence in done if sentence]
 
 
@@ -61,6 +63,15 @@ def expand_addmm(graph: Graph) -> str:
             steps.append(step)
     graph.steps = steps
     return f"divided {count} addmm into product and bias" if count else ""
+
+
+def choose(graph: Graph) -> str:
+    """Write masked_fill with a number as ``where``, which can be fused."""
+    found = [step for step in graph.steps if step.op.name == "masked_fill.Scalar" and step.args[2].__class__ in (
+        int, float) and step.outputs[0].dtype in FLOATS and step.args[1].dtype is bool_]
+    for step in found:
+        step.op, step.args = registry["where.self"], (step.args[1], step.args[2], step.args[0])
+    return f"wrote {len(found)} masked_fill as where" if found else ""
 
 
 def skip_aliases(graph: Graph) -> str:

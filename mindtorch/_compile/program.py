@@ -28,7 +28,7 @@ from .._storage import allocate
 from .breaks import CannotCompile
 from .fusion import FLOATS, PRODUCTS, Group, groups_of
 from .graph import Graph, Memory, Step, Value
-from .kernels import KernelWriter
+from .kernels import KernelWriter, kernel_over_rows
 from .observing import told
 from .running import BY_NUMPY, Extern, row_of, strided
 
@@ -36,8 +36,9 @@ numbers = itertools.count(1)
 #: The most rows that may be added up in any order.
 ROWS = 256
 #: Names with a fixed meaning in programs.
-RESERVED = frozenset({*kwlist, "aten", "kernels", "loop", "activation", "range", "len", "at", "block", "inputs",
-                      "buffers", *(dtype.name for dtype in BY_NUMPY.values()), *(f"work_{i}" for i in range(100)),
+RESERVED = frozenset({*kwlist, "aten", "kernels", "loop", "activation", "reduction", "range", "len", "at", "block",
+                      "inputs", "buffers", "kept", *(dtype.name for dtype in BY_NUMPY.values()),
+                      *(f"work_{i}" for i in range(100)),
                       *(f"ones_{i}{kind}" for i in range(ROWS + 1) for kind in ("", "_of_float64"))})
 
 
@@ -135,16 +136,20 @@ class Writer:
             uses[value.memory] = len(groups)
         held: dict[int, list[object]] = {}
         for position, group in enumerate(groups):
-            if group.fused:
-                self._kernel(group, position, uses, held)
-            else:
-                self._call(group.steps[0])
+            self._group(group, position, uses, held)
             for number in [n for n, memories in held.items() if all(uses[m] <= position for m in memories)]:
                 del held[number]
                 self._free.append(number)
         self.lines += [f"{self.spell(target)}[...] = {self.spell(value)}" for target, value in graph.writes]
         results = ", ".join(self.spell(value) for value in graph.outputs)
         return self._program(f"return {results},".replace("return ,", "return ()"))
+
+    def _group(self, group: Group, position: int, uses: dict[object, int], held: dict[int, list[object]]) -> None:
+        if not group.fused:
+            self._call(group.steps[0])
+        elif not self._kernel(group, position, uses, held):
+            for part in groups_of(Graph([], group.steps, []), by_rows=False):
+                self._group(part, position, uses, held)
 
     def _program(self, last: str) -> Program:
         graph = self.graph
@@ -171,7 +176,7 @@ class Writer:
         if (summed := self._dot(step) or self._sum(step)) is not None:
             self.lines.append(summed + where)
             return
-        name = self._operator(step)
+        name = self.operator(step)
         made = [self.spell(value) if value is not None else "_" for value in step.outputs]
         target = ", ".join(made) + ("," if step.is_list and made else "")
         call = f"{name}({', '.join(self.argument(arg) for arg in step.args)})"
@@ -202,7 +207,7 @@ class Writer:
         product = f"{ones}.dot({self.spell(source)})"
         return f"{self.spell(out)} = {product}" + (f".reshape(1, {columns})" if len(out.shape) == 2 else "")
 
-    def _operator(self, step: Step) -> str:
+    def operator(self, step: Step) -> str:
         """Return an operator's name in the program: ``aten.sum``, with its overload if another operator has that name,
         and with a number if its results have another layout.
         """
@@ -313,25 +318,32 @@ class Writer:
 
     # -- fused kernels -------------------------------------------------------------------------------------------------
 
-    def _kernel(self, group: Group, position: int, uses: dict[object, int], held: dict[int, list[object]]) -> None:
+    def _kernel(self, group: Group, position: int, uses: dict[object, int], held: dict[int, list[object]]) -> bool:
+        """Write a group as a kernel; return whether one computes it."""
         steps, shape = group.steps, group.shape
         inside = set(steps)
-        results = [step.outputs[0] for step in steps if step.outputs[0] in self.results
-                   or any(user not in inside for user in self.users.get(step.outputs[0], ()))]
-        for value in results:
-            name = self.spell(value)
-            if value.memory in self.escaping:
-                self.names.setdefault(value.dtype.name, value.dtype.np)
-                self.lines.append(f"{name} = empty({value.shape}, {value.dtype.name})")
-            else:
-                held.setdefault(self._buffer(value, name), []).append(value.memory)
-        blocked = prod(shape) > BLOCK and steps[0].op.name not in PRODUCTS
-        kernel = KernelWriter(self, group, results, blocked)
+        results = [value for step in steps for value in step.outputs if value is not None and (
+            value in self.results or step.op.name == "nll_loss_forward"
+            or any(user not in inside for user in self.users.get(value, ())))]
         label = "_".join(dict.fromkeys(step.op.packet.strip("_") for step in steps))
         name = label if len(steps) == 1 else "fused_" + label if len(label) <= 48 else f"fused_{len(steps)}_operators"
         name = self.unique(name if len(steps) > 1 else f"{name}_into")
+        scratch: list[tuple[tuple[int, ...], Any]] = []
+        if group.has_rows:
+            text = kernel_over_rows(self, group, results, name)
+            if text is None:
+                return False
+        else:
+            blocked = prod(shape) > BLOCK and steps[0].op.name not in PRODUCTS
+            text, scratch = KernelWriter(self, group, results, blocked).write(name)
+        for value in results:
+            spelled = self.spell(value)
+            if value.memory in self.escaping:
+                self.names.setdefault(value.dtype.name, value.dtype.np)
+                self.lines.append(f"{spelled} = empty({value.shape}, {value.dtype.name})")
+            else:
+                held.setdefault(self._buffer(value, spelled), []).append(value.memory)
         arguments = [*group.inputs, *results]
-        text, scratch = kernel.write(name)
         self.kernels.append(text)
         self.groups[name] = group
         self.names[name] = None
@@ -344,6 +356,7 @@ class Writer:
             self._free.append(buffer)
         call = ", ".join([*map(self.spell, arguments), *(spelled for _, spelled in taken)])
         self.lines.append(f"{name}({call}){comment(steps)}")
+        return True
 
     def _buffer(self, value: Value, name: str) -> int:
         """Find room for a value: the free buffer that fits best, or a new one."""

@@ -261,7 +261,8 @@ def test_a_few_rows_are_added_up_by_a_product_with_ones(dtype) -> None:
     assert ".dot(x)" in source and "aten.sum(x, (1,)" in source
 
 
-def test_sums_of_products_are_dot_products() -> None:
+def test_sums_of_products_are_dot_products(monkeypatch) -> None:
+    monkeypatch.setattr(kernels, "define", lambda *text: None)  # without loops over rows
     x, y = torch.linspace(-1, 1, 1280).view(2, 20, 32), torch.linspace(1, 2, 1280).view(2, 20, 32)
 
     def function(x, y):
@@ -276,6 +277,48 @@ def test_sums_of_products_are_dot_products() -> None:
 def test_kernels_with_transcendental_functions_are_those_of_numpy() -> None:
     x = torch.randn(1 << 19)
     assert "@loop" not in explained(lambda x: (x * 2 + 1).exp(), x).compiled[0].programs[0].source
+
+
+#: Functions of ``x`` (24, 40), ``y`` alike, ``v`` (40) and ``m``, a mask (6, 40), and how many kernels they are.
+ROWS = {
+    "a mean squared error": lambda x, y, v, m: ((x - y) ** 2).mean(),
+    "a loss and a penalty": lambda x, y, v, m: F.mse_loss(x * v, y) + 0.1 * (v * x).sum(),
+    "a root mean square norm": lambda x, y, v, m: x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * v,
+    "a masked softmax": lambda x, y, v, m: (x.view(4, 6, 40) / 8).masked_fill(m, -torch.inf).softmax(-1),
+    "a layer norm after a sum": lambda x, y, v, m: F.layer_norm(x + y, (40,), v, v * 2),
+    "a loss of classes": lambda x, y, v, m: F.cross_entropy(x * v, torch.arange(24), ignore_index=3),
+    "numbers for each row": lambda x, y, v, m: ((x - x.mean(-1, keepdim=True)).exp() + y).sum(-1),
+    "a sum that broadcasts along columns": lambda x, y, v, m: (x[:, :24] * 2).sum(-1) + x[:, :24] * x.sum(-1),
+    "a sum that is used for all elements": lambda x, y, v, m: (x * 2 + y) * (x * 2).sum(),
+}
+
+
+@pytest.mark.parametrize("with_loops", [True, False], ids=["loops", "numpy"])
+@pytest.mark.parametrize("function", ROWS.values(), ids=ROWS)
+def test_reductions_are_computed_with_the_pointwise_steps_around_them(function, with_loops, monkeypatch) -> None:
+    if with_loops:
+        pytest.importorskip("numba")
+    else:
+        monkeypatch.setattr(kernels, "define", lambda *text: None)
+    torch.manual_seed(0)
+    x, y, v = (torch.randn(shape).requires_grad_() for shape in ((24, 40), (24, 40), (40,)))
+    mask = torch.randn(6, 40) > 1
+    compare(function, x, y, v, mask)
+    source = explained(function, x, y, v, mask).compiled[0].programs[0].source
+    assert ("by a compiled loop over rows" in source) == with_loops
+
+
+def test_a_loss_in_a_loop_over_rows_refuses_invalid_targets() -> None:
+    pytest.importorskip("numba")
+    function = torch.compile(lambda x, target: F.cross_entropy(x, target))
+    x, target = torch.randn(24, 40), torch.arange(24)
+    function(x, target)
+    for wrong in (40, -1):
+        target[5] = wrong
+        with pytest.raises(IndexError, match=f"Target {wrong} is out of bounds"):
+            function(x, target)
+    target[:] = -100
+    assert function(x, target).isnan()
 
 
 OPERATIONS = {

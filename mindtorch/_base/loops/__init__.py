@@ -128,15 +128,15 @@ _written: dict[str, Callable[..., Any] | None] = {}
 
 def loop(*kinds: str) -> Callable[[Any], Callable[..., Any] | None]:
     """Compile the decorated function of arrays and numbers of these types, which a program of ``torch.compile`` has
-    written; it may call functions of ``bodies.activation``. None without numba.
+    written; it may call functions of ``bodies.activation`` and ``bodies.reduction``. None without numba.
     """
     def decorate(function: Any) -> Callable[..., Any] | None:
         code = function.__code__
-        text = repr((kinds, code.co_code, code.co_consts, code.co_names, code.co_varnames))
+        text = repr((kinds, code.co_code, code.co_consts, code.co_names, code.co_nlocals))
         name = f"written_{blake2b(text.encode(), digest_size=12).hexdigest()}"
 
         def compiled(bodies: Any) -> bytes:
-            function.__globals__["activation"] = bodies.activation
+            function.__globals__.update(activation=bodies.activation, reduction=bodies.reduction)
             made: bytes = bodies.writing.compiled(function, f"void({', '.join(kinds)})", False)
             return made
 

@@ -8,7 +8,22 @@ import numpy as np
 from numba import njit
 
 from .half import from_bfloat16, from_float16
-from .writing import SUMS, bits_of, f32, f64, float_of, i32, loop, ordered
+from .writing import SUMS, bits_of, f32, f64, float_of, i32, loop, ordered, plus as plus
+
+#: Below the keys of all numbers.
+LEAST = i32(-2147483648)
+
+
+@njit
+def higher(key: Any, x: Any) -> Any:
+    """Return the larger of a key and that of ``x``: integers in the order of the numbers, which LLVM vectorises."""
+    return max(key, ordered(bits_of(x)))
+
+
+@njit
+def number(key: Any) -> Any:
+    """Return the number of a key; arbitrary if one of those that were compared was NaN."""
+    return float_of(ordered(key))
 
 
 def of_lines(name: str, kind: str, widen: Callable[[Any], Any]) -> None:

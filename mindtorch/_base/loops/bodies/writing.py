@@ -109,6 +109,11 @@ fma: Any = intrinsic(lambda typing, a, b, c: (
     types.float32(types.float32, types.float32, types.float32),
     lambda context, builder, signature, values: builder.fma(*values)))
 
+#: ``a + b`` of a sum whose terms may be added up in another order; all else rounds as it is written.
+plus: Any = intrinsic(lambda typing, a, b: (
+    types.float32(types.float32, types.float32),
+    lambda context, builder, signature, values: builder.fadd(*values, flags=("reassoc",))))
+
 
 @njit(inline="always")
 def polynomial(x: Any, coefficients: Any) -> Any:
