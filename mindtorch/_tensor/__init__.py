@@ -68,6 +68,16 @@ class _TensorType(type):
         """Return the order of the bases: a subclass with a ``__torch_function__`` has ``Overridable`` in it."""
         return order_of_bases(cls, type.mro(cls))
 
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> None:
+        """Make a class one of the tensors' (not in ``__init_subclass__``, which a subclass may replace)."""
+        super().__init__(name, bases, namespace)
+        TENSOR_TYPES.add(cls)
+        if cls.__base__ is object:
+            return
+        if dispatches(cls) and inspect.getattr_static(cls, "__torch_function__") is OWN_TORCH_FUNCTION:
+            cls.__torch_function__ = staticmethod(disabled_torch_function)
+        note_handler(cls)
+
     def __getattribute__(cls, name: str) -> Any:
         """Return an attribute of a class; methods of tensors in the form that asks ``__torch_function__``."""
         value = type.__getattribute__(cls, name)
@@ -141,13 +151,6 @@ class Tensor(Methods, metaclass=_TensorType):
     _sparse: Parts = None  # type: ignore[assignment]  #: of a sparse tensor: the dense ones that it consists of
     __array_priority__ = 1000  # NumPy arrays leave mixed arithmetic to us
     __hash__ = object.__hash__
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        TENSOR_TYPES.add(cls)
-        if dispatches(cls) and inspect.getattr_static(cls, "__torch_function__") is OWN_TORCH_FUNCTION:
-            cls.__torch_function__ = staticmethod(disabled_torch_function)  # type: ignore[method-assign]
-        note_handler(cls)
 
     # -- subclasses ------------------------------------------------------------------------------------------------
 
@@ -824,7 +827,6 @@ for _name in Tensor.__annotations__:
     setattr(_first, _name, None)
 del _first
 OWN_TORCH_FUNCTION = vars(Tensor)["__torch_function__"]
-TENSOR_TYPES.add(Tensor)
 PLAIN.add(Tensor)
 #: The attributes that say of a tensor where it stands in the graph, and of its memory whose view it is.
 OF_GRAPH = frozenset({

@@ -419,3 +419,15 @@ def test_a_handler_may_be_given_to_a_class_that_exists_and_taken_from_it(t) -> N
 @BOTH
 def test_a_parameter_of_a_subclass_is_printed_as_one(t) -> None:
     assert repr(t.nn.Parameter(t.ones(1).as_subclass(plain(t)))) == "Parameter(Plain([1.], requires_grad=True))"
+
+
+def test_a_subclass_with_its_own_init_subclass_is_a_tensor() -> None:
+    class Base(mindtorch.Tensor):
+        def __init_subclass__(cls, **kwargs):
+            cls.table = {}
+
+    class Derived(Base):
+        pass
+
+    made = mindtorch.ones(2).as_subclass(Derived)
+    assert type(made + made) is Derived and mindtorch.detach(made).tolist() == [1, 1] and Derived.table == {}

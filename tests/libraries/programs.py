@@ -639,16 +639,21 @@ from torchvista import trace_model
 trace_model(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU()), torch.ones(2, 3))
 """,
     "transformer_lens": """
-from transformer_lens.config import HookedTransformerConfig
-from transformer_lens.components import Attention, LayerNorm, MLP
-config = HookedTransformerConfig(n_layers=1, d_model=16, n_ctx=8, d_head=8, n_heads=2, act_fn="gelu", d_vocab=20,
-    d_mlp=32, attn_only=False)
-attention = Attention(config)
-for name, p in attention.named_parameters():
-    torch.nn.init.normal_(p, std=.1)
-x = torch.randn(2, 5, 16)
-print(attention(x, x, x).sum((0, 1)).tolist())
-print(LayerNorm(config)(x).sum((0, 1)).tolist())
+from transformer_lens import FactoredMatrix, HookedRootModule
+from transformer_lens.hook_points import HookPoint
+class Net(HookedRootModule):
+    def __init__(self):
+        super().__init__()
+        self.first, self.hidden, self.second = torch.nn.Linear(4, 8), HookPoint(), torch.nn.Linear(8, 2)
+        self.setup()
+    def forward(self, x):
+        return self.second(self.hidden(self.first(x).relu()))
+net, x = Net(), torch.randn(3, 4)
+out, cache = net.run_with_cache(x)
+print(out.tolist(), cache["hidden"].tolist())
+print(net.run_with_hooks(x, fwd_hooks=[("hidden", lambda value, hook: value * 0)]).tolist())
+product = FactoredMatrix(torch.randn(5, 2), torch.randn(2, 5))
+print(product.AB.tolist(), product.norm().item(), product.svd()[1].tolist())
 """,
     "ultralytics": """
 from ultralytics.nn.modules import C2f, Conv, SPPF
