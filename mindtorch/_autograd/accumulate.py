@@ -52,12 +52,10 @@ LEAF = HOST | AUTOGRAD  #: the keys of a contiguous leaf on the CPU
 
 def grad_accumulator(tensor: Any) -> AccumulateGrad:
     """Return the node that accumulates a leaf's gradient, always the same object while a graph refers to it."""
-    kept = tensor._accumulator
-    node: AccumulateGrad | None = kept and kept()
+    node: AccumulateGrad | None = (kept := tensor._accumulator) and kept()
     if node is None:
         node = new(AccumulateGrad)
-        node.variable = tensor
-        array = tensor._array
+        node.variable, array = tensor, tensor._array
         if array is None or tensor._device is not CPU:
             node._outputs = ((tuple(tensor.shape), tensor._dtype, tensor._device),)
         else:

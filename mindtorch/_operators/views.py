@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
+from math import prod
 from typing import Any
 
 from .._autograd.derivative import node_name
@@ -511,10 +512,7 @@ def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         return composite_reshape(self, (1,))
     if start == end:
         return self
-    size = 1
-    for n in shape[start:end + 1]:
-        size *= n
-    return composite_reshape(self, (*shape[:start], size, *shape[end + 1:]))
+    return composite_reshape(self, (*shape[:start], prod(shape[start:end + 1]), *shape[end + 1:]))
 
 
 def unflatten(self: Tensor, dim: int, sizes: Ints) -> Tensor:

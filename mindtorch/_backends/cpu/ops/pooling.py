@@ -62,33 +62,34 @@ class Window(NamedTuple):
 
 # -- maxima ------------------------------------------------------------------------------------------------------------
 
-def greatest(parts: Sequence[Array], numbers: Sequence[Array]) -> tuple[Array, Array]:
-    """Return the maximum over ``parts``, and its element number. ``numbers`` are the numbers of each part's elements in
-    the last dimensions; -1 excludes an element.
+def greatest(numbers: Sequence[Array]) -> Callable[[Sequence[Array]], tuple[Array, Array]]:
+    """Return the function from parts of an array to their elementwise maximum and its element number. ``numbers`` are
+    the numbers of each part's elements in the last dimensions; -1 excludes an element.
     """
-    table, shape = np.stack(numbers), parts[0].shape
-    values, best = allocate((len(parts), *shape), parts[0].dtype), allocate(shape, parts[0].dtype)
-    for value, part in zip(values, parts, strict=True):
-        value[...] = part
-    best[...] = parts[0]
-    if not best.size:
-        return best, np.zeros(best.shape, np.int64)
-    small = np.uint8 if len(parts) < 256 else np.intp
-    first = (table >= 0).argmax(0).astype(small)  # the first offset that takes part
-    chosen = np.broadcast_to(first.reshape(first.shape if first.ndim < best.ndim else best.shape), best.shape).copy()
-    for k in range(1, len(parts)):
-        better = (values[k] > best).view(np.uint8)
-        np.maximum(chosen, better * small(k), out=chosen)
-        np.maximum(best, values[k], out=best)
-    if best.dtype.kind not in "iu" and np.isnan(best.sum()):  # the last NaN counts
-        for k, part in enumerate(values):
-            np.copyto(chosen, k, where=np.isnan(part))
-    table = table.reshape(len(parts), -1)
-    count = table.shape[1]
-    at = chosen.reshape(-1, count).astype(np.intp)
-    at *= count
-    at += np.arange(count)
-    return best, table.reshape(-1).take(at, mode="clip").reshape(best.shape)
+    table = np.stack(numbers)
+    count, small = table[0].size, np.uint8 if len(table) < 256 else np.intp
+    first = (table >= 0).argmax(0).astype(small)  # the first part that takes part
+    flat, places = table.reshape(-1), np.arange(count)
+
+    def maxima(parts: Sequence[Array]) -> tuple[Array, Array]:
+        shape = parts[0].shape
+        values, best = allocate((len(parts), *shape), parts[0].dtype), allocate(shape, parts[0].dtype)
+        np.stack(parts, out=values)
+        best[...] = parts[0]
+        if not best.size:
+            return best, np.zeros(best.shape, np.int64)
+        chosen = np.broadcast_to(first.reshape(first.shape if first.ndim < best.ndim else shape), shape).copy()
+        for k in range(1, len(parts)):
+            better = (values[k] > best).view(np.uint8)
+            np.maximum(chosen, better * small(k), out=chosen)
+            np.maximum(best, values[k], out=best)
+        if best.dtype.kind not in "iu" and np.isnan(best.sum()):  # the last NaN counts
+            for k, part in enumerate(values):
+                np.copyto(chosen, k, where=np.isnan(part))
+        at = chosen.reshape(-1, count) * np.intp(count) + places
+        return best, flat.take(at, mode="clip").reshape(shape)
+
+    return maxima
 
 
 def numbered(size: Ints) -> Array:
@@ -128,6 +129,7 @@ def max_pool(dims: int) -> Prepared:
         """Return the window, the numbers of its elements, and the function of arrays of any number of elements."""
         window = Window.over(size, kernel_size, stride, padding, ceil_mode, dilation)
         keys, numbers = window.keys(), window.parts(numbered(size), -1)
+        maxima = greatest(numbers)
 
         def row(self: Array) -> tuple[Array, Array]:
             x = to_opmath(self)
@@ -137,7 +139,7 @@ def max_pool(dims: int) -> Prepared:
 
             def work(some: slice) -> None:
                 wide = window.padded(planes[some], least)
-                found[some.start] = greatest([wide[key] for key in keys], numbers)
+                found[some.start] = maxima([wide[key] for key in keys])
 
             if x.size < LARGE:
                 work(slice(0, None))
@@ -181,10 +183,11 @@ def adaptive_max_pool(dims: int) -> Prepared:
         if set(output_size) == {1} and x.size > MOST:
             return of_all
         keys, numbers = settled(x, output_size)
+        maxima = greatest(numbers)
 
         def row(x: Array) -> tuple[Array, Array]:
             x = to_opmath(x)
-            return greatest([x[key] for key in keys], numbers)
+            return maxima([x[key] for key in keys])
 
         return by_table(x, output_size, numbers, row) or row
 
@@ -240,7 +243,7 @@ def fractional_max_pool(dims: int) -> Callable[..., Any]:
         numbers = [corners + sum(a * s for a, s in zip(at, steps, strict=True)) for at in offsets]
         flat = x.reshape(batch * channels, prod(size))
         plane = np.arange(len(flat)).reshape(-1, *[1] * dims)
-        best, at = greatest([flat[plane, number] for number in numbers], numbers)
+        best, at = greatest(numbers)([flat[plane, number] for number in numbers])
         shape = (*self.shape[:-dims], *output_size)
         return best.reshape(shape), at.reshape(shape)
 
