@@ -11,7 +11,7 @@ from typing import Any
 from ..._creation import empty
 from ..._guards import Source
 from ..._tensor import Tensor
-from ...nn import module as nn_module
+from ...nn._hooks import GLOBAL_HOOKS
 from ...nn.module import Module
 from ..exc import Break, Restart
 from ..trace_rules import is_library
@@ -24,8 +24,6 @@ MISSING = object()
 #: Tables of a module that its attributes lead to.
 TABLES = ("_parameters", "_buffers", "_modules")
 HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-GLOBAL_HOOKS = ("global_forward_hooks", "global_forward_pre_hooks", "global_backward_hooks",
-                "global_backward_pre_hooks", "old_global_backward_hooks")
 #: The class of written data behind a class of Python's that users derive from.
 BASES: dict[type, Any] = {list: ListVariable, deque: ListVariable, dict: DictVariable, OrderedDict: DictVariable,
                           tuple: TupleVariable}
@@ -207,7 +205,7 @@ class UserObject(Variable):
         compiled = vars(module).get("_compiled_call_impl")
         if self.source is not None:
             tx.output.guards.empty(self.source, HOOKS, module)
-        hooked = any(getattr(module, name) for name in HOOKS) or any(getattr(nn_module, name) for name in GLOBAL_HOOKS)
+        hooked = any(getattr(module, name) for name in HOOKS) or any(GLOBAL_HOOKS)
         if compiled is not None and not hooked:
             raise Break("a module that is compiled by itself")
         with tx.output.inside(module, self.source):
