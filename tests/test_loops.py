@@ -385,6 +385,37 @@ def normalised(t: Any, x: Any, affine: bool, same: bool) -> list[Any]:
     return [out.detach(), x.grad, *([weight.grad, bias.grad] if affine else [])]
 
 
+ATTENTION: dict[str, tuple[Any, dict[str, Any]]] = {
+    "plain": (None, {}),
+    "causal": (None, {"is_causal": True, "scale": 0.3}),
+    "shared keys": (None, {"enable_gqa": True}),
+    "causal with shared keys": (None, {"is_causal": True, "enable_gqa": True}),
+    "mask": (lambda x: x[0, 0, :, :9] * 3, {}),
+    "mask for each batch": (lambda x: (x[:, :1, :1, :9] > 0).log(), {}),
+    "mask for each row": (lambda x: x[:1, :, :, :1] * 100, {}),
+    "rows without columns": (lambda x: (x[:1, :1, :, :9] > 3).log(), {}),
+    "large scores": (lambda x: x[0, 0, :, :9] * 1e4, {}),
+}
+
+
+@pytest.mark.parametrize("case", ATTENTION)
+def test_attention_of_few_rows_agrees_with_numpy_and_pytorch(case, by_numpy, used) -> None:
+    mask, settings = ATTENTION[case]
+    source = torch.randn(2, 5, 4, 16, generator=torch.Generator().manual_seed(1))
+    keys = torch.randn(2, 2 if "shared" in case else 4, 9, 16, generator=torch.Generator().manual_seed(2))
+
+    def attention(t: Any, x: Any, keys: Any) -> Any:
+        term = None if mask is None else mask(x.transpose(1, 2).contiguous())
+        return t.nn.functional.scaled_dot_product_attention(x.transpose(1, 2), keys, keys * 2, term, **settings)
+
+    mine = port(source, mindtorch), port(keys, mindtorch)
+    result = attention(mindtorch, *mine)
+    assert used == {"attention"}
+    for other in (by_numpy(lambda: attention(mindtorch, *mine)), port(attention(torch, source, keys), mindtorch)):
+        mindtorch.testing.assert_close(result, other, equal_nan=True)
+        assert result.stride() == other.stride()
+
+
 @pytest.mark.parametrize("same", [False, True], ids=["gradients", "one gradient"])
 @pytest.mark.parametrize("affine", [False, True], ids=["plain", "affine"])
 def test_normalised_lines_and_their_gradients_agree_with_numpy_and_pytorch(affine, same, by_numpy, used) -> None:
@@ -456,7 +487,8 @@ def test_what_no_loop_is_written_for_is_computed_by_numpy(used) -> None:
 # -- when they are compiled --------------------------------------------------------------------------------------------
 
 def test_small_tensors_and_few_large_ones_do_not_import_numba() -> None:
-    code = ("import sys, mindtorch as t; x = t.randn(100_000); y = x.half(); x.sigmoid(); x.view(100, -1).softmax(1)\n"
+    code = ("import sys, mindtorch as t; x = t.randn(100_000); y = x.half(); x.sigmoid()\n"
+            "x[:4000].view(100, -1).softmax(1)\n"
             "x.cumsum(0), y * y, y.bfloat16() + 1, t.randn(300_000)\n"
             "assert not {'numba', 'llvmlite'}.intersection(sys.modules)")
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -521,6 +553,7 @@ def test_another_loop_computes_all_large_arrays_and_no_small_one() -> None:
     assert loop.compiled(loops.LARGE - 1) is None
     assert loop.compiled(loops.LARGE) is not None
     assert loop.compiled(loops.LARGE - 1) is None
+    assert loops.gelu.compiled(loops.SOME) is not None and loops.gelu.compiled(loops.SOME - 1) is None
 
 
 def test_programs_compute_small_tensors_by_loops_and_few_numbers_by_numpy(used) -> None:

@@ -187,6 +187,7 @@ cumsum, cumprod, multiply_along, distances, sum_bags = (
 cumulative_extreme = ByDType("cumulative_extreme", True, "fdl")
 distances_backward, sample_backward = ByDType("distances_backward"), ByDType("sample_backward")
 sample, leaky = ByDType("sample", True), ByDType("leaky", True)
+attention = Loop("attention", least=FEW)
 index_add, count = Loop("index_add"), Loop("count", True)
 FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
 nll_loss, nll_loss_backward = Loop("nll_loss"), Loop("nll_loss_backward")

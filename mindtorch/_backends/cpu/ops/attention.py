@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...._base import loops
 from ...._storage import allocate
 from ...common.blocks import BLOCK, each_block
 from . import CPU_KERNELS
@@ -28,6 +29,9 @@ SAFE = 60.0
 
 #: Up to this many elements and scores, everything is computed at once, and checks of all elements are nearly free.
 SHORT = 1 << 10
+#: Up to this many products of an element of a query and one of a key, calls of BLAS take longer than a compiled loop.
+PRODUCTS = 1 << 14
+NO_MASK = np.zeros((1, 1, 1, 1), np.float32)
 
 
 class Heads(NamedTuple):
@@ -79,12 +83,16 @@ def above_diagonal(rows: int, columns: int, dtype: np.dtype) -> Array:
     return np.triu(np.full((rows, columns), -np.inf, dtype), 1)
 
 
+def factor_of(query: Array, scale: float | None) -> float:
+    return 1 / sqrt(query.shape[-1] or 1) if scale is None else float(scale)
+
+
 def by_heads(query: Array, key: Array, value: Array, causal: bool, mask: Any, scale: float | None) -> Heads:
     batch, heads, rows, width = query.shape
     shared, columns = key.shape[1:3]
     each = heads // shared
     n, together = batch * shared, each * rows
-    scale = 1 / sqrt(width or 1) if scale is None else scale
+    scale = factor_of(query, scale)
     if causal and each > 1:  # rows of several heads follow each other, so the diagonal becomes a mask
         above = above_diagonal(rows, columns, to_opmath(query).dtype)
         mask, causal = above if mask is None else to_opmath(mask) + above, False
@@ -144,6 +152,13 @@ def flash(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_cau
 
     The largest score of a row is subtracted only if an overflow is possible.
     """
+    products = query.size * key.shape[2]
+    if products <= PRODUCTS and (loop := loops.attention.compiled(products)) is not None and all(
+            array.dtype is loops.SINGLE for array in (query, key, value, NO_MASK if attn_mask is None else attn_mask)):
+        out, logsumexp = np.empty(query.shape, query.dtype), np.empty(query.shape[:3], query.dtype)
+        mask = NO_MASK if attn_mask is None else attn_mask.reshape((1,) * (4 - attn_mask.ndim) + attn_mask.shape)
+        loop(query, key, value, mask, factor_of(query, scale), is_causal, out, logsumexp)
+        return out, logsumexp
     whole = by_heads(query, key, value, is_causal, attn_mask, scale)
     out = allocate(whole.query.shape, whole.query.dtype)
     logsumexp = np.empty(out.shape[:2], out.dtype)
