@@ -161,6 +161,11 @@ MANY = 1 << 12
 
 def added_up(values: Array, at: Array, count: int) -> Array:
     """Sum rows of ``values`` by their row index ``at`` into a matrix of ``count`` rows."""
+    if values.dtype == np.float32 and at.dtype == np.int64 and are_contiguous(values, at) and (
+            loop := loops.index_add.compiled(values.size)) is not None:
+        out = np.zeros((count, values.shape[1]), values.dtype)
+        loop(out, at, values)
+        return out
     if values.size < MANY or values.dtype.kind not in "fc" or values.dtype.itemsize == 2:
         out = np.zeros((count, values.shape[1]), values.dtype)
         np.add.at(out, at, values)
