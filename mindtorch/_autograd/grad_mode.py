@@ -197,6 +197,16 @@ class inference_mode(_Mode):
         return made
 
 
+def _enter_inference_mode(mode: bool) -> Any:
+    """Enter inference mode in a graph, and return it (``torch.autograd.grad_mode._enter_inference_mode``)."""
+    return inference_mode(mode).__enter__()
+
+
+def _exit_inference_mode(mode: Any) -> None:
+    """Leave inference mode in a graph (``torch.autograd.grad_mode._exit_inference_mode``)."""
+    mode.__exit__(None, None, None)
+
+
 def _in_inference_mode(op: Operator, keys: int) -> Callable[..., Any]:
     """Return the function for inference mode: it records nothing and marks new tensors, except views of normal ones."""
 

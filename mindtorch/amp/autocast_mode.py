@@ -177,6 +177,16 @@ class autocast(_Mode):
         return super().__call__(function)
 
 
+def _enter_autocast(*settings: Any) -> autocast:
+    """Enter autocast in a graph, and return it (``torch.amp.autocast_mode._enter_autocast``)."""
+    return autocast(*settings).__enter__()
+
+
+def _exit_autocast(mode: autocast) -> None:
+    """Leave autocast in a graph (``torch.amp.autocast_mode._exit_autocast``)."""
+    mode.__exit__(None, None, None)
+
+
 def _cast(value: Any, device_type: str, dtype: DType) -> Any:
     """Cast floating-point tensors except float64, also in containers."""
     if isinstance(value, Tensor):

@@ -3,27 +3,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from ..._autograd.grad_mode import (
+    _enter_inference_mode, _exit_inference_mode, enable_grad, inference_mode, no_grad, set_grad_enabled,
+)
 from ..._C import _set_grad_enabled
 from ..._dispatch.local import local
-from ...amp.autocast_mode import autocast
+from ...amp.autocast_mode import _enter_autocast, _exit_autocast, autocast
+from ...cpu.amp import autocast as cpu_autocast
+from ...cuda.amp import autocast as cuda_autocast
 from ..exc import Break
 from .base import BoundBuiltin, Codegen, ConstantVariable, Translator, Variable
 
 GRAD_MODES = (no_grad, enable_grad, set_grad_enabled)
-MODES = (*GRAD_MODES, inference_mode, autocast)
-
-
-def _enter(kind: Any, *args: Any, **kwargs: Any) -> Any:
-    """Enter a mode (``torch.amp.autocast_mode._enter_autocast``)."""
-    mode = kind(*args, **kwargs)
-    mode.__enter__()
-    return mode
-
-
-def _exit(mode: Any) -> None:
-    """Leave a mode (``torch.amp.autocast_mode._exit_autocast``)."""
-    mode.__exit__(None, None, None)
+#: The functions that enter and leave a mode in a graph.
+SWITCHES = {inference_mode: (_enter_inference_mode, _exit_inference_mode),
+            **dict.fromkeys((autocast, cpu_autocast, cuda_autocast), (_enter_autocast, _exit_autocast))}
+MODES = (*GRAD_MODES, *SWITCHES)
 
 
 class ContextVariable(Variable):
@@ -38,7 +33,7 @@ class ContextVariable(Variable):
     @classmethod
     def of(cls, real: Any) -> ContextVariable:
         """Return the variable of a mode that exists."""
-        kind = type(real)
+        kind = autocast if isinstance(real, autocast) else type(real)
         args = [] if kind in (no_grad, enable_grad) else [real.enabled] if kind is set_grad_enabled else [
             real.mode] if kind is inference_mode else [real.device, real.fast_dtype, real._enabled, real._cache_enabled]
         return cls(kind, [ConstantVariable(arg) for arg in args], {}, real)
@@ -70,8 +65,11 @@ class ContextVariable(Variable):
                 self.before.append(local.grad_enabled)
             self.switch(tx, self._enabled)
             return
-        node = tx.output.node("call_function", _enter, (self.kind, *self.args), dict(self.kwargs), None)
-        self.before.append((_enter(self.kind, *self.args, **self.kwargs), node))
+        mode, enter = self.real or self.kind(*self.args, **self.kwargs), SWITCHES[self.kind][0]
+        settings = (mode.mode,) if self.kind is inference_mode else (
+            mode.device, mode.fast_dtype, mode._enabled, mode._cache_enabled)
+        node = tx.output.node("call_function", enter, settings, {}, None)
+        self.before.append((enter(*settings), node))
 
     def leave(self, tx: Translator) -> None:
         """Leave the mode."""
@@ -79,8 +77,8 @@ class ContextVariable(Variable):
         if self.kind in GRAD_MODES:
             self.switch(tx, before)
             return
-        tx.output.node("call_function", _exit, (before[1],), {}, None)
-        _exit(before[0])
+        tx.output.node("call_function", SWITCHES[self.kind][1], (before[1],), {}, None)
+        SWITCHES[self.kind][1](before[0])
 
     def suspend(self, output: Any) -> None:
         """Leave the mode in the graph alone: the code after the graph enters it again."""
@@ -88,13 +86,13 @@ class ContextVariable(Variable):
         if self.kind in GRAD_MODES:
             output.node("call_function", _set_grad_enabled, (before,), {}, None)
         else:
-            output.node("call_function", _exit, (before[1],), {}, None)
+            output.node("call_function", SWITCHES[self.kind][1], (before[1],), {}, None)
 
     def undo(self) -> None:
         """Leave the mode here alone, when the interpreter ends."""
         before = self.before.pop()
         if self.kind not in GRAD_MODES:
-            _exit(before[0])
+            SWITCHES[self.kind][1](before[0])
 
     def attribute(self, tx: Translator, name: str) -> Variable:
         if name in ("__enter__", "__exit__", "clone", "__call__"):
