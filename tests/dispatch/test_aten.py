@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import pytest
 
+import mindtorch
 from mindtorch import registry
 from mindtorch._dispatch import aten
 
@@ -30,3 +31,17 @@ def test_every_operator_can_be_imported() -> None:
 def test_a_name_that_no_operator_has_cannot_be_imported() -> None:
     with pytest.raises(ImportError, match="cannot import name 'rsqurt'"):
         from mindtorch._dispatch.aten import rsqurt  # noqa: F401
+
+
+#: Overloads that PyTorch has not: numbers before tensors, and operators that it writes in Python.
+OURS_ALONE = {"add.Scalar_Tensor", "div.Scalar_Tensor", "floor_divide.Scalar_Tensor", "mul.Scalar_Tensor",
+              "sub.Scalar_Tensor", "true_divide.Scalar_Tensor", "gradient.default", "ldexp_.Tensor", "nonzero.python",
+              "nonzero.python_out", "norm.python", "norm.python_out", "unique_consecutive.python"}
+
+
+def test_overloads_have_pytorchs_names() -> None:
+    theirs = pytest.importorskip("torch").ops.aten
+    packets = [name for name in registry.packets if hasattr(theirs, name) and hasattr(mindtorch.ops.aten, name)]
+    unknown = {f"{name}.{overload}" for name in packets
+               for overload in {*getattr(mindtorch.ops.aten, name).overloads()} - {*getattr(theirs, name).overloads()}}
+    assert len(packets) > 1000 and unknown == OURS_ALONE

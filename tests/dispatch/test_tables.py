@@ -64,3 +64,19 @@ def test_importing_the_library_loads_no_kernel_that_nothing_used() -> None:
     for unused in ("_backends.npu.runtime", "_backends.cpu.ops.factorizations", "_operators.fft",
                    "_operators.linalg", "nn", "optim", "introspect", "viz"):  # fmt: skip
         assert f"mindtorch.{unused}" not in loaded
+
+
+LOOKED_UP = """
+import sys
+from mindtorch import registry
+from mindtorch._backends.cpu.ops import CPU_KERNELS
+operators = sorted(registry.operators.values(), key=lambda op: op.family, reverse={reverse})
+found = {{op.name for op in operators if CPU_KERNELS.get(op.name) is not None}}
+print(*set(CPU_KERNELS) - found - {{name for name in CPU_KERNELS if name not in registry.operators}})
+"""
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_kernel_is_found_in_whatever_order_families_are_loaded(reverse: bool) -> None:
+    program = LOOKED_UP.format(reverse=reverse)
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "\n"
