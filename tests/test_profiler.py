@@ -26,6 +26,7 @@ def test_operators_and_named_blocks_are_counted() -> None:
     assert by_name["products"].self_cpu_time_total == pytest.approx(by_name["products"].cpu_time_total - inside)
     table = found.key_averages(group_by_input_shape=True).table(sort_by="cpu_time_total", row_limit=1)
     assert "products" in table and "aten::mm" not in table and "Self CPU time total" in table
+    assert "aten::relu" in found.table(sort_by="self_cuda_time_total") and by_name["aten::mm"].device_time_total == 0
     with pytest.raises(AttributeError, match="is none of the columns"):
         found.table(sort_by="colour")
 

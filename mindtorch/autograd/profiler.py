@@ -43,6 +43,7 @@ class FunctionEvent:
     count: int = 1
     thread: int = 0
     input_shapes: list[Any] = field(default_factory=list)
+    device_time = device_time_total = self_device_time_total = 0.0  # no other device is timed
 
     @property
     def name(self) -> str:
@@ -87,9 +88,11 @@ class EventList(list[FunctionEvent]):
     def table(self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int = 55,
               header: str | None = None, **_: Any) -> str:
         """Return the events as text, ordered by the column ``sort_by``, such as ``cpu_time_total``. Raises
-        AttributeError if there is no such column.
+        AttributeError if there is no such column. As in PyTorch, ``cuda`` stands for ``device`` in its name.
         """
-        columns = {"cpu_time_total", "self_cpu_time_total", "cpu_time", "count", "key", "start"}
+        columns = {"cpu_time_total", "self_cpu_time_total", "cpu_time", "device_time_total", "self_device_time_total",
+                   "device_time", "count", "key", "start"}
+        sort_by = sort_by and sort_by.replace("cuda", "device")
         if sort_by is not None and sort_by not in columns:
             raise AttributeError(f"sort_by={sort_by!r} is none of the columns {', '.join(sorted(columns))}")
         events = self if sort_by is None else sorted(self, key=lambda e: getattr(e, sort_by), reverse=sort_by != "key")

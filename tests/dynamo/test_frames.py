@@ -4,6 +4,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -286,6 +287,24 @@ def test_explain_lists_graphs_breaks_operators_and_guards() -> None:
     for line in ("Graph Count: 2", "Graph Break Count: 1", "Op Count: 3", "  Break Reason 1:", "Ops per Graph:",
                  "Out Guards:"):
         assert line in text.splitlines()
+
+
+def test_a_custom_operator_is_called_by_the_function_that_made_it() -> None:
+    @torch.library.custom_op("frames::scaled_part", mutates_args=())
+    def scaled_part(x: torch.Tensor, places: Sequence[int], by: float) -> torch.Tensor:
+        return x[places[0]:places[1]] * by
+
+    @scaled_part.register_fake
+    def _(x: torch.Tensor, places: Sequence[int], by: float) -> torch.Tensor:
+        return x.new_empty(places[1] - places[0], *x.shape[1:])
+
+    scaled_part.register_autograd(lambda ctx, grad: (torch.nn.functional.pad(grad, (1, 1)) * ctx.by, None, None),
+                                  setup_context=lambda ctx, inputs, output: setattr(ctx, "by", inputs[2]))
+    compiled, counter = counted(lambda x: scaled_part(x.sin(), (1, 3), by=2.0).cos(), fullgraph=True)
+    x, y = (torch.arange(4.0).requires_grad_() for _ in range(2))
+    compiled(x).sum().backward()
+    torch.ops.frames.scaled_part(y.sin(), (1, 3), 2.0).cos().sum().backward()
+    assert counter.frame_count == 1 and x.grad.tolist() == y.grad.tolist()
 
 
 def test_functions_are_put_into_the_graph_or_kept_out_of_it() -> None:

@@ -18,6 +18,7 @@ from ..._dispatch.overloads import OpOverload, OpOverloadPacket
 from ..._dtype import DType
 from ..._guards import Source
 from ..._tensor import Tensor
+from ...library import CustomOpDef
 from ...nn.module import Module
 from ..exc import Break
 from ..trace_rules import PACKAGE, is_in_graph, module_of, substitutes, why_skipped
@@ -174,6 +175,8 @@ def _callable(tx: Translator, value: Any, source: Source | None) -> Variable | N
             {key: wrap(tx, arg, at[1].item(repr(key))) for key, arg in value.keywords.items()}, source)
     if isinstance(value, (OpOverload, OpOverloadPacket)):
         return TorchFunction(value)
+    if isinstance(value, CustomOpDef):
+        return TorchFunction(value._opoverload)
     if isinstance(value, functools._lru_cache_wrapper):
         return made(tx, value.__wrapped__)
     if isinstance(value, types.BuiltinMethodType) and not isinstance(
