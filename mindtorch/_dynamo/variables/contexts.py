@@ -1,6 +1,7 @@
 """Context managers that change a mode of the thread: nodes of the graph (``torch._dynamo.variables.ctx_manager``)."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..._autograd.grad_mode import (
@@ -16,8 +17,9 @@ from .base import BoundBuiltin, Codegen, ConstantVariable, Translator, Variable
 
 GRAD_MODES = (no_grad, enable_grad, set_grad_enabled)
 #: The functions that enter and leave a mode in a graph.
-SWITCHES = {inference_mode: (_enter_inference_mode, _exit_inference_mode),
-            **dict.fromkeys((autocast, cpu_autocast, cuda_autocast), (_enter_autocast, _exit_autocast))}
+SWITCHES: dict[type, tuple[Callable[..., Any], Callable[[Any], None]]] = {
+    inference_mode: (_enter_inference_mode, _exit_inference_mode),
+    **dict.fromkeys((autocast, cpu_autocast, cuda_autocast), (_enter_autocast, _exit_autocast))}
 MODES = (*GRAD_MODES, *SWITCHES)
 
 
