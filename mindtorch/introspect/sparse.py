@@ -22,6 +22,7 @@ class SparseFacts:
     """
 
     layout: str
+    bytes: int  #: of the parts, which is what the tensor needs
     nnz: int
     elements: int
     coalesced: bool | None
@@ -38,7 +39,8 @@ def sparse_facts(tensor: Any) -> SparseFacts:
     places = None if any(values_without_waiting(part) is None for _, part in parts) else _places(tensor, layout, parts)
     values, dense = parts[-1][1], tensor.dense_dim()
     stored = math.prod(values.shape[:values.ndim - dense])
-    return SparseFacts(layout, stored, math.prod(tensor.shape[:tensor.ndim - dense]),
+    return SparseFacts(layout, sum(part.numel() * part.element_size() for _, part in parts), stored,
+                       math.prod(tensor.shape[:tensor.ndim - dense]),
                        tensor.is_coalesced() if layout == "sparse_coo" else None, parts, size,
                        None if places is None else _counted(places, size))
 

@@ -9,7 +9,7 @@ from ..introspect import tensor_facts
 from ..introspect.sparse import SparseFacts, sparse_facts
 from .grid import value_grids
 from .html import Markup, tag
-from .palette import count_text, mono, shape_text, soft
+from .palette import count_text, mono, shape_text, size_text, soft
 
 SIDE = 208  #: pixels of the longer side of a picture
 SMALLEST = 6  #: pixels of the shorter side at least
@@ -48,7 +48,7 @@ def pattern(facts: SparseFacts) -> Markup | None:
     part = facts.nnz / facts.elements if facts.elements else 0
     state = {True: "coalesced", False: "not coalesced", None: None}[facts.coalesced]
     said = f"{stored} stored ({part:.3g} of all)"
-    caption = tag("figcaption", said if state is None else f"{said} · {state}")
+    caption = tag("figcaption", " · ".join(filter(None, (said, state, f"{size_text(facts.bytes)} in all parts"))))
     drawing = tag("svg", *marks, class_="mt-spy", width=f"{width:.0f}", height=f"{height:.0f}",
                   viewBox=f"0 0 {width:.2f} {height:.2f}", role="img", plain="",
                   aria_label=f"{facts.layout}: {stored} elements are stored")

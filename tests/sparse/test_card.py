@@ -15,7 +15,7 @@ from .test_sparse import blocks, coo
 
 def test_the_card_has_the_pattern_and_the_parts() -> None:
     card = tensor_card(coo(mindtorch))
-    assert "5 of 20 stored (0.25 of all) · not coalesced" in card.plain
+    assert "5 of 20 stored (0.25 of all) · not coalesced · 100 B in all parts" in card.plain
     assert "indices() [2, 5]" in card.plain and "values() [5]" in card.plain and "3.0000" in card.plain
     marks = re.findall(r"<rect [^>]*><title>([^<]*)", card)
     assert marks == ["[0, 2]: 1 value", "[1, 0]: 2 values", "[1, 4]: 1 value", "[3, 1]: 1 value"]
