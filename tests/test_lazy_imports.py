@@ -114,3 +114,10 @@ assert sys.gettrace() is None, "no module was loaded"
 def test_a_handler_that_computes_may_come_while_the_first_operators_are_loaded() -> None:
     done = subprocess.run([sys.executable, "-c", HANDLER_COMPUTES], capture_output=True, text=True, timeout=100)
     assert (done.stdout, done.stderr) == ("[4.0, 4.0]\n", "")
+
+
+def test_private_modules_of_pytorch_are_attributes_of_their_packages() -> None:
+    names = ["utils._pytree.tree_map", "utils._python_dispatch.TorchDispatchMode", "_functorch.vmap.vmap", "_decomp",
+             "_library.infer_schema", "fx.experimental.proxy_tensor.make_fx", "utils._contextlib"]
+    program = f"import mindtorch, operator; [operator.attrgetter(name)(mindtorch) for name in {names}]"
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -10,6 +10,10 @@ from typing import Any
 from .forks import load_module
 from .left_out import IMPORTED, Absent, reason
 
+#: Modules with a private name that programs reach as attributes, below ``torch``.
+PRIVATE = ("_custom_ops", "_decomp", "_functorch", "_library", "fx._compatibility", "optim._adafactor", "optim._muon",
+           "utils._contextlib", "utils._foreach_utils", "utils._mode_utils", "utils._python_dispatch", "utils._pytree")
+
 
 def has_module(folder: Path, name: str) -> bool:
     """Return True if a package's folder has a module or package of that name."""
@@ -36,7 +40,8 @@ def lazily(package: str, file: str, hint: str = "") -> tuple[Callable[[str], Any
     def load(name: str) -> Any:
         if name not in module_of:
             below = f"{package}.{name}".partition(".")[2]
-            if (not name.startswith("_") or below in IMPORTED) and has_module(Path(file).parent, name):
+            is_reached = not name.startswith("_") or below in (*IMPORTED, *PRIVATE)
+            if is_reached and has_module(Path(file).parent, name):
                 return load_module(f".{name}", package)
             if below in IMPORTED:
                 setattr(sys.modules[package], name, absent := Absent(below))
