@@ -12,6 +12,7 @@ import traceback
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from operator import index
 from types import ModuleType
 from typing import Any
@@ -27,7 +28,10 @@ from ._base.backend import backends
 from ._base.forks import load_module
 from ._base.formats import sparse_coo
 from ._creation import as_subclass, empty_strided
-from ._creation.sparse import sparse_compressed_tensor, sparse_coo_tensor
+from ._creation.sparse import (
+    _validate_sparse_compressed_tensor_args, _validate_sparse_coo_tensor_args, sparse_compressed_tensor,
+    sparse_coo_tensor,
+)
 from ._dispatch.aten import as_strided, clone
 from ._dispatch.keys import CONJUGATE, MATH_BITS, NEGATIVE, PIPELINE, PYTHON, SPARSES
 from ._dtype import RARE, DType
@@ -41,6 +45,7 @@ class _Loading(threading.local):
     map_location: Any = None  #: of the load that is going on
     resolved: dict[Any, Tensor] | None = None  #: of that load: storages whose elements were mapped, as flat tensors
     skip_data = False  #: whether the bytes of storages are neither written nor read
+    checks: list[Callable[[], None]] | None = None  #: of tensors whose storages are filled at the end of the load
 
 
 loading = _Loading()
@@ -79,7 +84,7 @@ def _finished(tensor: Tensor, requires_grad: bool, hooks: Any, metadata: Any) ->
     for name, bit in (("conj", CONJUGATE), ("neg", NEGATIVE)):
         if metadata and metadata.get(name):
             tensor._keys ^= bit
-    tensor.requires_grad_(requires_grad)
+    tensor.requires_grad = requires_grad
     for hook in (hooks or {}).values():
         tensor.register_hook(hook)
     return tensor
@@ -112,17 +117,27 @@ def _rebuild_tensor_v3(storage: Any, storage_offset: int, size: Any, stride: Any
 
 def _rebuild_meta_tensor_no_storage(dtype: DType, size: Any, stride: Any, requires_grad: bool) -> Tensor:
     """Return a meta tensor."""
-    return empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
+    return _finished(empty_strided(size, stride, dtype=dtype, device="meta"), requires_grad, None, None)
 
 
 def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
     """Return a sparse tensor of its parts; what they must be is checked, since a file may hold anything."""
+    first, second, *rest = data
+    if not (isinstance(first, Tensor) and isinstance(second, Tensor)):
+        raise TypeError(f"a sparse tensor needs tensors, but got {type(first).__name__} and {type(second).__name__}")
+    now = loading.checks is None
     if layout is sparse_coo:
-        indices, values, size, *coalesced = data
-        return sparse_coo_tensor(indices, values, size, is_coalesced=coalesced[0] if coalesced else None,
-                                 check_invariants=True)
-    starts, plain, values, size = data
-    return sparse_compressed_tensor(starts, plain, values, size, layout=layout, check_invariants=True)
+        size, *coalesced = rest
+        known = coalesced[0] if coalesced else None
+        made = sparse_coo_tensor(first, second, size, is_coalesced=known, check_invariants=now)
+        check = partial(_validate_sparse_coo_tensor_args, first, second, size, known)
+    else:
+        values, size = rest
+        made = sparse_compressed_tensor(first, second, values, size, layout=layout, check_invariants=now)
+        check = partial(_validate_sparse_compressed_tensor_args, first, second, values, size, layout)
+    if loading.checks is not None:
+        loading.checks.append(check)
+    return made
 
 
 def _rebuild_device_tensor_from_cpu_tensor(data: Tensor, dtype: DType, device: Any, requires_grad: bool) -> Tensor:

@@ -7,7 +7,9 @@ from typing import Any, TypeVar
 
 from . import trace_rules
 from .exc import Break
-from .marks import mark_dynamic, mark_static, mark_static_address, mark_unbacked, maybe_mark_dynamic
+from .marks import (
+    _DimRange as _DimRange, mark_dynamic, mark_static, mark_static_address, mark_unbacked, maybe_mark_dynamic,
+)
 from .variables.base import ConstantVariable, Translator, Variable
 from .variables.builtin import SPECIAL
 

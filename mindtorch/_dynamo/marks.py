@@ -5,17 +5,27 @@ The marks are PyTorch's attributes, which ``ShapeEnv`` contexts are made from: `
 """
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from .._tensor import Tensor
 
 
-class _DimRange(NamedTuple):
-    """The sizes that a marked dimension may have."""
+@dataclass(frozen=True, slots=True)
+class _DimRange:
+    """The sizes that a marked dimension may have. PyTorch's files of nested tensors hold some."""
 
-    dim: int
-    min: int | None
-    max: int | None
+    dim: int = 0  # a file makes a range first, and sets its state then
+    min: int | None = None
+    max: int | None = None
+
+    def __setstate__(self, state: Sequence[int | None]) -> None:
+        """Set the fields of a range from a file; TypeError for other values than numbers."""
+        for name, value in zip(self.__slots__, state, strict=True):
+            if value is not None and type(value) is not int:
+                raise TypeError(f"the {name} of a range of sizes is a number, but got {type(value).__name__}")
+            object.__setattr__(self, name, value)
 
 
 def _add(t: Any, attribute: str, index: Any, *removed_from: str) -> None:

@@ -124,8 +124,9 @@ class Sizes:
                                 "specialized it to be a constant. If you're using mark_dynamic, either remove it or "
                                 "use maybe_mark_dynamic.")
         for _, at, ranges in self.required:
-            for dim, least, most in ranges:
-                if at.form == f".shape[{dim}]":
+            for marked in ranges:
+                least, most = marked.min, marked.max
+                if at.form == f".shape[{marked.dim}]":
                     read = guards.at(at)
                     if least is not None:
                         guards.add(f"{least} <= {read}", f"{least} <= {at.name}")

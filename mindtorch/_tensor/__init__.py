@@ -638,6 +638,8 @@ class Tensor(Methods, metaclass=_TensorType):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if type(value) is not bool:
+            raise RuntimeError("requires_grad must be a bool")
         self.requires_grad_(value)
 
     @requires_grad.deleter

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import shutil
 import struct
 import threading
@@ -26,6 +27,7 @@ from ..utils.serialization import config
 
 _LOCAL, _DESCRIPTOR, _CENTRAL = b"PK\x03\x04", b"PK\x07\x08", b"PK\x01\x02"
 _MAX32 = 0xFFFFFFFF
+_OLDEST, _NEWEST = 1, 10  #: versions that PyTorch reads
 #: How large a compressed record may be: that many bytes, or that many times its size in the file.
 _DEFLATE_MAX, _DEFLATE_RATIO = 2**26, 100
 _ZEROS = bytes(2**20)
@@ -217,14 +219,27 @@ class Reader:
             name = entry.filename
             if name != entry.orig_filename or name[:1] == "/" or "\\" in name or ".." in name.split("/"):
                 _failed(f"the name {entry.orig_filename!r} leads out of the archive")
+            if not name.startswith(f"{self.name}/"):
+                _failed(f"the record {name!r} is not in the folder {self.name!r}")
             if name in self._entries:
                 _failed(f"the record {name!r} is there twice")
+            if entry.compress_type == zipfile.ZIP_STORED and entry.compress_size != entry.file_size:
+                _failed(f"the record {name!r} is not compressed, but has two sizes")
             self._entries[name] = entry
         ordered = sorted(entries, key=lambda entry: entry.header_offset)
         self._starts = [entry.header_offset for entry in ordered] + [self._end]
         for entry, following in zip(ordered, self._starts[1:], strict=True):
-            if entry.header_offset + 30 + len(entry.filename) + entry.compress_size > following:
+            start = entry.header_offset
+            if start < 0 or start + 30 + len(entry.filename) + entry.compress_size > following:
                 _failed(f"the record {entry.filename!r} reaches into what follows it")
+        if self._end > file.seek(0, os.SEEK_END):
+            _failed("its directory lies behind its end")
+        version = next((self.get_record(name) for name in (".data/version", "version") if self.has_record(name)), None)
+        if version is None:
+            _failed("there is no record of its version")
+        number = re.match(rb"\s*(\d{1,9})", version)
+        if number is None or not _OLDEST <= int(number[1]) <= _NEWEST:
+            _failed(f"its version is {version[:20]!r}, but {_OLDEST} to {_NEWEST} can be read")
 
     def get_all_records(self) -> list[str]:
         """Return the names of the records, in their order in the file."""

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import io
+import json
 import mmap as mmap_module
 import os
 import pickle
@@ -12,9 +13,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .._creation import from_numpy
+from .._creation import empty
+from .._creation.interop import frombuffer
 from .._device import device as Device
-from .._dtype import DType, uint8
+from .._dtype import DTYPES, RARE, DType, uint8
 from .._storage import TypedStorage, UntypedStorage
 from .._utils import loading
 from ..utils.serialization import config
@@ -56,8 +58,8 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
     path = os.fspath(f) if is_path(f) else None
     if path is not None and os.fsdecode(path).endswith(".safetensors"):
         return _load_safetensors(path, map_location)
-    before = loading.map_location, loading.resolved
-    loading.map_location, loading.resolved = map_location, {}
+    before = loading.map_location, loading.resolved, loading.checks
+    loading.map_location, loading.resolved, loading.checks = map_location, {}, None
     try:
         with opened(f, "rb") as file:
             unpickler = _unpickler(weights_only, pickle_module or pickle, pickle_load_args)
@@ -73,7 +75,7 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
             raise
         raise pickle.UnpicklingError(_explained(str(error))) from None
     finally:
-        loading.map_location, loading.resolved = before
+        loading.map_location, loading.resolved, loading.checks = before
 
 
 def _decided(weights_only: bool | None, pickle_module: Any) -> bool:
@@ -105,9 +107,19 @@ def _explained(message: str) -> str:
     return f"Weights only load failed. {UNSAFE_MESSAGE}\n{asked}\n\n{message}{_DOCS}"
 
 
+#: What safetensors calls the dtypes, and mindtorch.
+SAFETENSORS = {
+    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "I32": "int32",
+    "I16": "int16", "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool",
+    "C64": "complex64", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E4M3FNUZ": "float8_e4m3fnuz",
+    "F8_E5M2FNUZ": "float8_e5m2fnuz",
+}
+
+
 def _load_safetensors(path: Any, map_location: Any) -> Any:
+    """Read the tensors of a file, whose header the library safetensors checks; SafetensorError is its error."""
     try:
-        from safetensors.numpy import load_file
+        from safetensors import safe_open
     except ImportError:
         raise RuntimeError("Attempting to load a safetensors file but safetensors is not installed. Please install "
                            "safetensors with: pip install safetensors") from None
@@ -115,7 +127,22 @@ def _load_safetensors(path: Any, map_location: Any) -> Any:
         kind = "dict" if isinstance(map_location, dict) else "callable"
         raise RuntimeError(f"Loading safetensors file with {kind} map_location is not supported. Use a device string "
                            "or torch.device instead.")
-    return {name: from_numpy(array).to(map_location or "cpu") for name, array in load_file(path).items()}
+    with safe_open(path, "numpy") as checked:
+        names = checked.offset_keys()
+    loaded = {}
+    with open(path, "rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(length))
+        for name in names:
+            kind, shape, (begin, end) = (header[name][part] for part in ("dtype", "shape", "data_offsets"))
+            if kind not in SAFETENSORS:
+                raise RuntimeError(f"the tensor {name!r} has the dtype {kind}, which mindtorch does not have")
+            file.seek(8 + length + begin)
+            dtype = (DTYPES | RARE)[SAFETENSORS[kind]]
+            data = read_bytes(file, end - begin)
+            tensor = frombuffer(data, dtype=dtype).reshape(shape) if data.size else empty(shape, dtype=dtype)
+            loaded[name] = tensor.to(map_location or "cpu")
+    return loaded
 
 
 Load = Callable[[Any, Callable[[Any], Any] | None], Any]
@@ -292,6 +319,7 @@ def _load_legacy(file: Any, restore: Restore, load_one: Load, safe: bool) -> Any
             views[view_key] = _typed(roots[key].untyped()[first:last], dtype)
         return views[view_key]
 
+    loading.checks = []
     result = load_one(file, persistent_load)
     keys = load_one(file, None)
     if not isinstance(keys, list):
@@ -301,6 +329,11 @@ def _load_legacy(file: Any, restore: Restore, load_one: Load, safe: bool) -> Any
             raise RuntimeError(f"the file has data for the storage {key!r}, which nothing in it has")
         if not loading.skip_data:
             _fill(roots[key], file)
+    if missing := roots.keys() - set(keys):
+        raise RuntimeError(f"the file has no data for the storage {missing.pop()!r}")
+    if not loading.skip_data:
+        for check in loading.checks:
+            check()
     return result
 
 
@@ -350,4 +383,4 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
             raise ValueError("Expected input to be a checkpoint returned by torch.save but got a torchscript "
                              "checkpoint")
         found = weights_only.globals_in(archive.get_record("data.pkl"))
-        return list(found - {*weights_only.allowed_globals(), *weights_only.user_globals()})
+        return list(found - {*weights_only.allowed_globals(), *weights_only.RARE_GLOBALS, *weights_only.user_globals()})

@@ -24,7 +24,7 @@ from .._dtype import DTYPES, RARE
 from .._storage import NAMES as STORAGE_NAMES, TypedStorage, UntypedStorage
 from .._tensor import Tensor
 from ..nn.parameter import Parameter
-from .names import _get_layout, path_of
+from .names import _get_layout, find, path_of
 
 BLOCKED_MODULES = ("sys", "os", "posix", "nt")  # never allowed, even if the user adds something of theirs
 _marked_safe: set[Any] = set()
@@ -90,20 +90,20 @@ _REBUILDERS = ("_rebuild_parameter", "_rebuild_parameter_with_state", "_rebuild_
                "_rebuild_tensor_v3", "_rebuild_meta_tensor_no_storage", "_rebuild_device_tensor_from_cpu_tensor",
                "_rebuild_device_tensor_from_numpy", "_rebuild_sparse_tensor")
 
-NESTED = "torch.nested._internal.nested_tensor."
+REBUILDS_NESTED = "torch.nested._internal.nested_tensor._rebuild_njt"
+#: Allowed as well, and imported when a file names them, as few files do.
+RARE_GLOBALS = ("torch.nested._internal.nested_tensor.NestedTensor", REBUILDS_NESTED,
+                "torch._dynamo.decorators._DimRange")
 
 
 @cache
 def allowed_globals() -> dict[str, Any]:
     """Return the classes and functions that a file may hold without a user's consent, by path."""
-    from ..nested._internal import nested_tensor  # which few programs use
-
     return {
         "collections.OrderedDict": OrderedDict, "collections.Counter": Counter,
         "torch.nn.parameter.Parameter": Parameter, "torch.serialization._get_layout": _get_layout, "torch.Size": Size,
         "torch.Tensor": Tensor, "torch.device": device, "_codecs.encode": _encode, "builtins.bytearray": _bytearray,
         "builtins.set": set,
-        **{NESTED + name: getattr(nested_tensor, name) for name in ("NestedTensor", "_rebuild_njt")},
         "builtins.complex": complex, "torch._tensor._rebuild_from_type_v2": _utils._rebuild_from_type_v2,
         "torch.storage.UntypedStorage": UntypedStorage, "torch.storage.TypedStorage": TypedStorage,
         **{f"torch.{name}": dtype for name, dtype in (DTYPES | RARE).items()},
@@ -183,6 +183,8 @@ class Unpickler(_Base):
         path = f"{module}.{name}"
         if module in BLOCKED_MODULES:
             raise pickle.UnpicklingError(f"Trying to load unsupported GLOBAL {path} whose module {module} is blocked.")
+        if path in RARE_GLOBALS and path not in self._allowed:
+            self._allowed[path] = find(module, name)
         if path in self._allowed:
             return self._allowed[path]
         if path in self._user:
@@ -230,7 +232,7 @@ class Unpickler(_Base):
         if function in (Tensor, UntypedStorage, TypedStorage, *LEGACY_TENSORS.values()) and args:
             raise pickle.UnpicklingError(f"Can only create an empty {function.__name__}")
         if function is _utils._rebuild_from_type_v2 and not _is_one_of(
-                args[0], [*(getattr(_utils, name) for name in _REBUILDERS), self._allowed[NESTED + "_rebuild_njt"],
+                args[0], [*(getattr(_utils, name) for name in _REBUILDERS), self._allowed.get(REBUILDS_NESTED),
                           *self._user.values()]):
             raise pickle.UnpicklingError(f"Trying to call reduce for unrecognized function {shown(args[0])}")
         if function in (_encode, _bytearray, set, OrderedDict, Counter, Size, complex):

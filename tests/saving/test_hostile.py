@@ -15,14 +15,13 @@ import pytest
 
 import mindtorch as torch
 
-from . import fuzz
-
 
 def archive(pickled: bytes, **records: bytes) -> io.BytesIO:
     """An archive with this pickle, and storages by their keys: ``s0`` is ``data/0``."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as target:
         target.writestr("archive/data.pkl", pickled)
+        target.writestr("archive/version", "3")
         for name, data in records.items():
             target.writestr(f"archive/data/{name[1:]}", data)
     file.seek(0)
@@ -173,6 +172,7 @@ def test_a_compressed_bomb_is_refused_and_an_ordinary_one_is_read() -> None:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as target:
         target.writestr("archive/data.pkl", tensor(2**25, size=(2**25,)))
+        target.writestr("archive/version", "3")
         target.writestr("archive/data/0", bytes(2**27))
     file.seek(0)
     with pytest.raises(RuntimeError, match="claims to be 134217728 bytes"):
@@ -180,6 +180,7 @@ def test_a_compressed_bomb_is_refused_and_an_ordinary_one_is_read() -> None:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as target:
         target.writestr("archive/data.pkl", tensor())
+        target.writestr("archive/version", "3")
         target.writestr("archive/data/0", FOUR)
     file.seek(0)
     assert torch.load(file).tolist() == [0, 0, 0, 0]
@@ -188,6 +189,7 @@ def test_a_compressed_bomb_is_refused_and_an_ordinary_one_is_read() -> None:
 def test_a_compressed_record_cannot_be_mapped(tmp_path: Any) -> None:
     with zipfile.ZipFile(tmp_path / "x.pt", "w", zipfile.ZIP_DEFLATED) as target:
         target.writestr("archive/data.pkl", tensor(size=(400,), numel=400))
+        target.writestr("archive/version", "3")
         target.writestr("archive/data/0", bytes(1600))
     with pytest.raises(RuntimeError, match="is compressed, and cannot be mapped"):
         torch.load(tmp_path / "x.pt", mmap=True)
@@ -220,18 +222,3 @@ def test_a_torchscript_archive_and_other_files_are_told() -> None:
         torch.load(file)
     with pytest.raises(RuntimeError, match="Invalid magic number; corrupt file"):
         torch.load(io.BytesIO(pickle.dumps(3, 2)))
-
-
-def test_mutated_files_load_or_raise_a_clear_error() -> None:
-    wrong = []
-    for file in fuzz.samples():  # what loading imports is there before it is watched
-        fuzz.tried(file)
-    tracemalloc.start()
-    try:
-        for number, file in enumerate(fuzz.mutations(300)):
-            finding = fuzz.tried(file)[1]
-            if finding is not None:
-                wrong.append((number, finding))
-    finally:
-        tracemalloc.stop()
-    assert not wrong

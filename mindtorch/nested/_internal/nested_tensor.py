@@ -21,7 +21,7 @@ from ..._dispatch.aten import cat, split_with_sizes
 from ..._dispatch.schemas import registry
 from ..._dtype import DType, int64
 from ..._tensor import Tensor
-from ..._utils import _rebuild_from_type_v2
+from ..._utils import _rebuild_from_type_v2, _set_obj_state
 from ...library import define
 from ...utils.weak import WeakTensorKeyDictionary
 from .nested_int import NestedIntNode
@@ -173,6 +173,10 @@ class NestedTensor(Tensor):
     def __reduce_ex__(self, protocol: Any) -> Any:
         parts = {"values": self._values, **described(self), "requires_grad": self.requires_grad}
         return _rebuild_from_type_v2, (_rebuild_njt, type(self), (parts,), {})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Set the attributes of a tensor from a file; PyTorch's files repeat the parts that it is made of."""
+        _set_obj_state(self, {name: value for name, value in state.items() if name not in vars(self)})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NestedTensor:
         if not self.is_leaf:
