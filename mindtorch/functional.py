@@ -8,6 +8,7 @@ from ._base.about import about, wrong_argument
 from ._base.call_site import outside, warn_once
 from ._base.layout import Ints, contiguous_strides
 from ._base.size import Size
+from ._base.symbolic import SymInt
 from ._device import resolve_device
 from ._dispatch.aten import (
     _lu_with_info, block_diag as _block_diag, broadcast_tensors as _broadcast_tensors,
@@ -51,7 +52,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 def broadcast_shapes(*shapes: Any) -> Size:
     """Return the common shape of tuples or numbers, else raise RuntimeError (``torch.broadcast_shapes``)."""
-    sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    sizes = [(shape,) if isinstance(shape, (int, SymInt)) else tuple(shape) for shape in shapes]
     result = [1] * max((len(shape) for shape in sizes), default=0)
     for i, shape in enumerate(sizes):
         for back, size in enumerate(reversed(shape), 1):

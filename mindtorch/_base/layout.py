@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from .._dtype import DType
 from .about import about
-from .symbolic import SymInt, is_symbolic
+from .symbolic import SymInt, is_symbolic, promised
 
 Ints = tuple[int, ...]
 
@@ -317,7 +317,7 @@ def view_strides(shape: Ints, stride: Ints, new_shape: Ints) -> Ints | None:
 def check_sizes(shape: Sequence[int], itemsize: int = 1) -> Ints:
     """Return a new tensor's shape; RuntimeError for negative sizes or more than 63 bits of bytes (or elements)."""
     for size in shape:
-        if size < 0:
+        if size < 0 if size.__class__ is int else not promised(size >= 0):
             raise about(RuntimeError(f"Trying to create tensor with negative dimension {size}: {list(shape)}"),
                         "negative size", shape=tuple(shape))
     if not is_symbolic(shape) and prod(shape) * itemsize >= 2**63:

@@ -54,7 +54,8 @@ def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[i
                 isinstance(n, Tensor) and n._dtype.category < FLOATING and n.numel() == 1)):
             raise TypeError(f"{function}(): argument 'size' must be tuple of ints, but found element of type "
                             f"{type(n).__name__}")
-    return size if plain else tuple([n if n.__class__ is SymInt else int(n) for n in size])  # type: ignore[misc]
+    return size if plain else tuple([
+        n if n.__class__ is SymInt else n.item() if isinstance(n, Tensor) else int(n) for n in size])  # type: ignore[misc]
 
 
 def finish(out: Tensor, result: Tensor | None, requires_grad: bool, layout: Any = None) -> Tensor:

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .._base.symbolic import SymBool, SymInt
+from .._base.symbolic import SymInt, promised
 from .._dispatch.torch_function import overridable
 from .._dtype import DTYPES
 from .._tensor import Tensor
@@ -24,8 +24,7 @@ def _check_with(error_type: type[Exception], cond: bool, message: Message) -> No
     if isinstance(cond, Tensor):
         raise TypeError("cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() "
                         "to assert that all elements are true.")
-    if isinstance(cond, SymBool):  # checked when the program runs, if data decides
-        cond = cond.node.expect_true("", 0)
+    cond = promised(cond)
     if not isinstance(cond, bool):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
     if cond:

@@ -7,6 +7,7 @@ from typing import Any
 from .._backends.common.shapes import length
 from .._base.errors import C_NAMES, NAMES, check, check_number, check_takes
 from .._base.layout import Ints, Spec, ordered_strides
+from .._base.symbolic import promised
 from .._dispatch.aten import arange_start_step, empty_memory_format as empty, empty_strided, eye_m, full, ones, zeros
 from .._dtype import BOOL, FLOATING, INTEGER, DType, dtype_of_number, get_default_dtype, int64
 from .._tensor import Tensor
@@ -40,10 +41,11 @@ def meta_arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None,
     if dtype is int64 and not isinstance(step, int):
         check(int(step) != 0, "step must be nonzero", ValueError, kind="range")
     check(step != 0, "step must be nonzero", kind="range")
-    check(math.isfinite(start) and math.isfinite(end), lambda: f"unsupported range: {start} -> {end}")
-    check((end - start) * step >= 0, "upper bound and lower bound inconsistent with step sign", kind="range")
+    check(all(math.isfinite(v) for v in (start, end) if isinstance(v, float)),
+          lambda: f"unsupported range: {start} -> {end}")
+    check(promised((end - start) * step >= 0), "upper bound and lower bound inconsistent with step sign", kind="range")
     count = length(start, end, step, dtype)
-    check(count < 2**63, "invalid size, possible overflow?")
+    check(promised(count < 2**63), "invalid size, possible overflow?")
     return Spec((count,), dtype)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 from multiprocessing.reduction import DupFd, ForkingPickler
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 from .._storage import UntypedStorage
 from .._tensor import Tensor
@@ -13,6 +13,27 @@ from ..nn.parameter import Parameter
 
 #: The storages in shared memory that this process has, so that what is received twice is one storage.
 _known: WeakValueDictionary[tuple[int, int], UntypedStorage] = WeakValueDictionary()
+
+
+class StorageWeakRef:
+    """A weak reference to a storage: two of one storage are equal
+    (``torch.multiprocessing.reductions.StorageWeakRef``).
+    """
+
+    def __init__(self, storage: Any) -> None:
+        untyped = storage if isinstance(storage, UntypedStorage) else storage._untyped_storage
+        self._storage = ref(untyped)
+        self.cdata = untyped._cdata
+
+    def expired(self) -> bool:
+        """Return True if the storage has been freed."""
+        return self._storage() is None
+
+    def __hash__(self) -> int:
+        return self.cdata
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StorageWeakRef) and (other is self or self.cdata == other.cdata)
 
 
 def reduce_tensor(tensor: Tensor) -> Any:

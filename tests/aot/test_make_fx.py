@@ -143,3 +143,34 @@ def test_nodes_describe_their_values() -> None:
     value = node.meta["val"]
     assert (tuple(value.shape), value.stride(), value.dtype) == ((4, 3), (1, 4), mindtorch.float32)
     assert re.search("FakeTensor", repr(value)) and node.meta["tensor_meta"].shape == (4, 3)
+
+
+def nested(lib, x):
+    module(lib, "fx.experimental.proxy_tensor").make_fx(lambda x: x.sin())(x)
+    return x.cos()
+
+
+#: Functions of a tensor that are traced with symbolic sizes.
+SYMBOLIC = {
+    "a size that data decides": (lambda lib, x: lib.zeros([x.item(), 3]), (5,)),
+    "a range that data ends": (lambda lib, x: lib.arange(0, x.item()), (5,)),
+    "a shape is returned": (lambda lib, x: lib.broadcast_shapes(x.size(), x.size(0)), ([1.0, 2.0],)),
+    "a trace within a trace": (nested, ([1.0, 2.0],)),
+}
+
+
+@pytest.mark.parametrize("name", SYMBOLIC)
+def test_the_graph_of_symbolic_sizes_has_pytorchs_operators(name) -> None:
+    program, (value,) = SYMBOLIC[name]
+    ours, theirs = (re.findall(r"ops\.aten\.(?!sym_constrain|_assert)[\w.]+", graph(
+        lib, program, lib.tensor(value), tracing_mode="symbolic")) for lib in LIBS)
+    assert ours == theirs != []
+
+
+def test_storages_can_be_referred_to_weakly() -> None:
+    for lib in (mindtorch, torch):
+        ref = module(lib, "multiprocessing.reductions").StorageWeakRef
+        x, y = lib.ones(3), lib.ones(3)
+        assert ref(x.untyped_storage()) == ref(x[1:].untyped_storage()) != ref(y.untyped_storage())
+        gone = ref(lib.ones(4).untyped_storage())
+        assert gone.expired() and not ref(x.untyped_storage()).expired()

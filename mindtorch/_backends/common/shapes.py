@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 from ..._base.layout import Ints
+from ..._base.symbolic import SymInt
 from ..._dtype import DType, int64
 
 #: By operator: the number of spatial dimensions, the interpolation, and whether it has ``align_corners``.
@@ -24,8 +25,8 @@ RESAMPLING: dict[str, tuple[int, str, bool]] = {
 def length(start: Any, end: Any, step: Any, dtype: DType) -> int:
     """Return ``ceil((end - start) / step)``; for int64, of the truncated numbers."""
     if dtype is int64:
-        start, end, step = int(start), int(end), int(step)
-    if all(isinstance(v, int) for v in (start, end, step)):
+        start, end, step = (v if isinstance(v, SymInt) else int(v) for v in (start, end, step))
+    if all(isinstance(v, (int, SymInt)) for v in (start, end, step)):
         return -((start - end) // step)
     return math.ceil((end - start) / step)
 

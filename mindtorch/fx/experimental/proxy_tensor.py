@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..._base.interrupts import contextmanager
+from ..._base.size import Size
 from ..._C import _set_grad_enabled
 from ..._dispatch.dispatcher import switched
 from ..._dispatch.local import local
@@ -450,7 +451,8 @@ def wrap_key(f: Callable[..., Any], tensors: tuple[Any, ...], tracer: Any, pre_d
         with disable_proxy_modes_tracing():
             for tensor, proxy in zip(flat, given, strict=True):
                 track_tensor_tree(tensor, proxy, constant=None, tracer=tracer)
-        results = f(*tensors)
+        results = tree_map(lambda leaf: tuple(leaf) if isinstance(leaf, Size) else leaf, f(*tensors),
+                           is_leaf=lambda value: isinstance(value, Size))  # which holds no proxies
         if (mode := get_proxy_mode()) is not None:
             mode.note_grad_mode()
         return tree_map(tracer.unwrap_proxy, results)
@@ -498,6 +500,7 @@ def make_fx(f: Callable[..., Any], decomposition_table: Mapping[Any, Callable[..
         mode = ProxyTorchDispatchMode(tracer, tracing_mode, pre_dispatch, _allow_fake_constant,
                                       _error_on_data_dependent_ops)
         with ExitStack() as stack:
+            stack.enter_context(disable_proxy_modes_tracing())  # a trace within a trace is no part of it
             if fake_mode is not None:
                 stack.enter_context(fake_mode)
             if tracing_mode == "symbolic":
@@ -552,8 +555,7 @@ def get_isolated_graphmodule(func: Callable[..., Any], args: Any, kwargs: Any, t
                              decomposition_table: Any = None) -> GraphModule:
     """Return the graph of a call, apart from a graph that is being traced (``get_isolated_graphmodule``)."""
     wrapped, every = wrapper_and_args_for_make_fx(func, args, kwargs)
-    with disable_proxy_modes_tracing():
-        return make_fx(wrapped, decomposition_table=decomposition_table, tracing_mode=tracing_mode)(every)
+    return make_fx(wrapped, decomposition_table=decomposition_table, tracing_mode=tracing_mode)(every)
 
 
 def wrapper_and_args_for_make_fx(func: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, list[Any]]:
