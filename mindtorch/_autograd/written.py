@@ -172,7 +172,6 @@ def recording(found: Any) -> Callable[..., Callable[..., Any]]:
     lines = ["def make(inner, record_any):", f"    def record({given.head}):", *indented(refusals, 8)]
     if len(found.inputs) == 1:
         plan = found.node_class.plan = found.plan(1)
-        found.node_class.apply = plan.apply
         kept = Kept(plan, found.schema, given)
         names |= kept.names
         name = given.names[found.inputs[0][1]]
