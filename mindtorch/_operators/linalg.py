@@ -15,13 +15,12 @@ from .._base.errors import NAMES, check, check_number, check_takes
 from .._base.layout import Spec, broadcast_shapes, iterator_strides, wrap_dim, wrap_dims
 from .._creation.factories import ones
 from .._creation.sequences import eye
-from .._dispatch import dispatcher
 from .._dispatch.aten import (
     _trilinear as trilinear, _unsafe_view, _weight_norm_interface, addmm, bmm, cat, dot, linalg_cross,
-    linalg_cross as cross, linalg_inv as inverse, linear as linear_of, mm, mv, norm_except_dim, outer, t, vdot, view,
+    linalg_cross as cross, linalg_inv as inverse, mm, mv, norm_except_dim, outer, t, vdot,
 )
 from .._dispatch.dispatcher import is_unseen
-from .._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS
+from .._dispatch.keys import AUTOGRAD, NONCONTIGUOUS
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, INTEGER, bool_, int64, promote_types
@@ -378,12 +377,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return mm(input, t(weight)) if bias is None else addmm(bias, input, t(weight))
     check(ndim and weight.ndim,
           lambda: f"both arguments to linear need to be at least 1D, but they are {ndim}D and {weight.ndim}D")
-    as_rows = bias is None or bias.numel() == weight.shape[0]
-    if as_rows and ndim > 2 == weight.ndim and not (
-            dispatcher.mode or (input._keys | weight._keys) & ~(CPU | AUTOGRAD)):  # fewer calls, which no observer sees
-        product = linear_of(view(input, (prod(input.shape[:-1]), input.shape[-1])), weight, bias)
-        return (_unsafe_view if bias is None else view)(product, (*input.shape[:-1], weight.shape[0]))
-    if bias is not None and as_rows and not input._keys & NONCONTIGUOUS:
+    if bias is not None and bias.numel() == weight.shape[0] and not input._keys & NONCONTIGUOUS:
         rows = input.view((-1, input.shape[-1]))
         return addmm(bias, rows, t(weight)).view((*input.shape[:-1], weight.shape[0]))
     product = input.matmul(t(weight))
