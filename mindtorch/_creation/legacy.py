@@ -102,8 +102,8 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
 
 
 Tensor.__new__ = staticmethod(legacy_constructor)  # type: ignore[method-assign]
-Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
-Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)  # type: ignore[attr-defined]
+Tensor._make_subclass = staticmethod(_make_subclass)
+Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)
 
 
 class TypedTensor(type):

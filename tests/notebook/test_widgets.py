@@ -286,7 +286,7 @@ def test_a_step_tells_what_arrived_what_was_passed_on_and_what_was_let_go_of():
     assert first.sent[0][0] == id(multiply) and first.sent[0][2].shape == (2,)
     assert multiply._saved_self is not None
     second = steps.step()
-    assert [saved.name for saved in second.freed] == ["self", "other"] and second.freed[0].tensor == "w"
+    assert [saved.name for saved in second.freed] == ["other", "self"] and second.freed[1].tensor == "w"
     with pytest.raises(RuntimeError, match="freed"):
         multiply._saved_self
     last = steps.step()
