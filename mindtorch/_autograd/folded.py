@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 from .._base import forks
@@ -37,6 +38,7 @@ PLAIN = {float32, float64}  #: the dtypes in which NumPy computes as PyTorch doe
 #: Held while a node unfolds: two threads may inspect it.
 _unfolding = forks.lock()
 LINEAR, T, MM, ADDMM = registry["linear"], registry["t"], registry["mm"], registry["addmm"]
+VIEW, UNSAFE_VIEW = registry["view"], registry["_unsafe_view"]
 LOG_SOFTMAX, NLL_LOSS = registry["_log_softmax"], registry["nll_loss_forward"]
 LOG_SOFTMAX_BACKWARD, NLL_LOSS_BACKWARD = registry["_log_softmax_backward_data"], registry["nll_loss_backward"]
 
@@ -45,6 +47,11 @@ def kernel(op: Operator, mode: int = 0) -> Kernel:
     """Return an operator's CPU kernel for contiguous tensors, without autograd. The mode's observers are notified."""
     keys = CPU | mode & OBSERVED
     return op.table.get(keys) or resolve(op, keys)
+
+
+def below_observers(op: Operator, tensor: Any, *args: Any) -> Any:
+    """Call an operator of which observers are notified otherwise."""
+    return (op.table.get(tensor._keys) or resolve(op, tensor._keys))(tensor, *args)
 
 
 def saved_at(tensor: Any, version: int) -> Saved:
@@ -164,9 +171,12 @@ def fold_linear(general: Kernel) -> Kernel:
         if not local.grad_enabled:
             return kernel(LINEAR)(input, weight, bias)
         if (dispatcher.mode & REDIRECTING or AnomalyMode.enabled or local.saved_tensor_hooks or not is_leaf(weight)
-                or input._array.ndim != 2
                 or not (matrix.ndim == 2 if bias is None else is_leaf(bias) and bias._array.shape == matrix.shape[:1])):
             return general(input, weight, bias)
+        if input._array.ndim > 2:  # each row of a sequence is an input
+            *sizes, columns = input.shape
+            product = record(below_observers(VIEW, input, (prod(sizes), columns)), weight, bias)
+            return below_observers(UNSAFE_VIEW if bias is None else VIEW, product, (*sizes, len(matrix)))
         result = kernel(LINEAR)(input, weight, bias)
         if result._grad_fn is not None:  # the kernel fell back to the composite
             return result
