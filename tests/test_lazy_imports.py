@@ -121,3 +121,12 @@ def test_private_modules_of_pytorch_are_attributes_of_their_packages() -> None:
              "_library.infer_schema", "fx.experimental.proxy_tensor.make_fx", "utils._contextlib"]
     program = f"import mindtorch, operator; [operator.attrgetter(name)(mindtorch) for name in {names}]"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "nn/functional", "a\0b", "é" * 200])
+def test_a_name_that_no_file_can_have_is_no_attribute(name: str) -> None:
+    import mindtorch
+
+    for package in (mindtorch, mindtorch.nn, mindtorch.utils):
+        with pytest.raises(AttributeError):
+            getattr(package, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable
+from os.path import exists
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ PRIVATE = ("_custom_ops", "_decomp", "_functorch", "_library", "fx._compatibilit
 
 def has_module(folder: Path, name: str) -> bool:
     """Return True if a package's folder has a module or package of that name."""
-    return (folder / f"{name}.py").exists() or (folder / name / "__init__.py").exists()
+    return exists(folder / f"{name}.py") or exists(folder / name / "__init__.py")  # False if no file can have it
 
 
 def lazily(package: str, file: str, hint: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -41,7 +42,7 @@ def lazily(package: str, file: str, hint: str = "") -> tuple[Callable[[str], Any
         if name not in module_of:
             below = f"{package}.{name}".partition(".")[2]
             is_reached = not name.startswith("_") or below in (*IMPORTED, *PRIVATE)
-            if is_reached and has_module(Path(file).parent, name):
+            if is_reached and name.isidentifier() and has_module(Path(file).parent, name):
                 return load_module(f".{name}", package)
             if below in IMPORTED:
                 setattr(sys.modules[package], name, absent := Absent(below))

@@ -27,7 +27,7 @@ OF_ROWS: dict[str, tuple[int, int | None]] = {
     "native_layer_norm": (0, None), "native_layer_norm_backward": (1, None), "sum": (0, None), "mean": (0, None),
     "sum.dim_IntList": (0, 1), "mean.dim": (0, 1), "linalg_vecdot": (0, None), "mse_loss": (0, None),
     "mse_loss_backward": (1, None), "nll_loss_forward": (0, None), "nll_loss_backward": (1, None)}
-#: Those that may add up all elements.
+#: Reductions that may add up all elements.
 TOTALS = frozenset({"sum", "mean", "sum.dim_IntList", "mean.dim", "linalg_vecdot", "mse_loss"})
 
 

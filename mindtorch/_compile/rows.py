@@ -294,7 +294,7 @@ class RowWriter:
         return lines
 
     def loop(self, wanted: list[str], phase: int, memory: dict[str, str], count: str, ends: list[str]) -> list[str]:
-        """Return a loop that computes elements, after those that they need, and ends with statements on them."""
+        """Return a loop that computes elements in the order of their needs, and ends with statements on them."""
         needed: set[str] = set()
         stack = [*wanted]
         while stack:

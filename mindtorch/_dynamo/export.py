@@ -40,7 +40,7 @@ def export(f: Callable[..., Any], *extra_args: Any, aten_graph: bool = False, pr
 
     With ``aten_graph`` the nodes are ATen operators; of these, ``decomposition_table`` decomposes some, and
     ``pre_dispatch`` keeps switches of grad mode. Sizes are symbols with ``tracing_mode="symbolic"``, unless
-    ``assume_static_by_default``: then only those that ``mark_dynamic`` marks.
+    ``assume_static_by_default``: then only sizes that ``mark_dynamic`` marks.
 
     Raises:
         AssertionError: for a decomposition table or ``pre_dispatch`` without ``aten_graph``.
@@ -152,7 +152,7 @@ class _Capture:
                         "flattenable: exported graphs return values that they compute, arguments and constants.")
 
     def traced(self, module: GraphModule, table: Any, pre_dispatch: bool) -> GraphModule:
-        """Return the graph of the ATen operators of a graph; nodes are described as those that they come from."""
+        """Return the graph of the ATen operators of a graph; its nodes keep the descriptions of their origins."""
         placeholders = module.graph.find_nodes(op="placeholder")
         examples = [node.meta.get("example_value", value) for node, value in zip(placeholders, self.flat, strict=True)]
         mode = self._mode(examples)

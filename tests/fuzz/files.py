@@ -193,7 +193,7 @@ def change_instructions(data: bytearray, drawn: random.Random) -> None:
             change_bytes(data, drawn)
             return
         name, at, end = drawn.choice(ops)
-        if drawn.random() < 0.6:  # what tells most: sizes, strides, offsets, classes
+        if drawn.random() < 0.6:  # mostly sizes, strides, offsets, classes
             wanted = [op for op in ops if op[0] in ("BININT", "BININT1", "BININT2", "LONG1", "GLOBAL", "BINUNICODE")]
             name, at, end = drawn.choice(wanted or ops)
         match name:

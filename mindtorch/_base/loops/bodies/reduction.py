@@ -22,7 +22,7 @@ def higher(key: Any, x: Any) -> Any:
 
 @njit
 def number(key: Any) -> Any:
-    """Return the number of a key; arbitrary if one of those that were compared was NaN."""
+    """Return the number of a key; arbitrary if a compared one was NaN."""
     return float_of(ordered(key))
 
 
