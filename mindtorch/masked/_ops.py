@@ -13,6 +13,7 @@ from .._creation import ones
 from .._dispatch.aten import linalg_vector_norm as _linalg_vector_norm
 from .._dtype import BOOL, COMPLEX, FLOATING, DType, bool_, float32, iinfo, int64
 from .._tensor import Tensor
+from ._sparse import is_sparse, reduced
 from .maskedtensor import MaskedTensor, filled
 
 Dims = int | tuple[int, ...] | list[int] | None
@@ -55,11 +56,15 @@ def _summed(input: Tensor, dtype: DType | None) -> DType:
 
 def sum(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
     """Return the sum of the elements that the mask keeps, 0 where it keeps none (``torch.masked.sum``)."""
+    if is_sparse(input):
+        return reduced("sum", input, wrap_dims(dim, input.ndim), keepdim, _summed(input, dtype), mask, 0)
     return _kept(input, mask, 0).sum(wrap_dims(dim, input.ndim), bool(keepdim), dtype=_summed(input, dtype))
 
 
 def prod(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
     """Return the product of the elements that the mask keeps, 1 where it keeps none (``torch.masked.prod``)."""
+    if is_sparse(input):
+        return reduced("prod", input, wrap_dims(dim, input.ndim), keepdim, _summed(input, dtype), mask, 1)
     result = _kept(input, mask, 1).to(_summed(input, dtype))
     for d in reversed(() if dim == () else wrap_dims(dim, max(input.ndim, dim is not None))):
         result = result.prod(d, bool(keepdim))
@@ -78,12 +83,18 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor
 
 def amax(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
     """Return the maximum, or the dtype's lowest value where the mask keeps nothing (``torch.masked.amax``)."""
+    if is_sparse(input):
+        return reduced("amax", input, wrap_dims(dim, input.ndim), keepdim, dtype or input.dtype, mask,
+                       _extreme("amax", input.dtype, False))
     kept = _extreme_of("amax", input, mask, largest=False)
     return kept.amax(wrap_dims(dim, input.ndim), bool(keepdim)).to(dtype or input.dtype)
 
 
 def amin(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
     """Return the minimum, or the dtype's largest value where the mask keeps nothing (``torch.masked.amin``)."""
+    if is_sparse(input):
+        return reduced("amin", input, wrap_dims(dim, input.ndim), keepdim, dtype or input.dtype, mask,
+                       _extreme("amin", input.dtype, True))
     kept = _extreme_of("amin", input, mask, largest=True)
     return kept.amin(wrap_dims(dim, input.ndim), bool(keepdim)).to(dtype or input.dtype)
 
@@ -116,6 +127,8 @@ def mean(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | 
     if out.category < FLOATING:
         raise ValueError(f"mean(): Could not infer output dtype. {'Optional' if dtype else 'Input'} dtype must "
                          f"be either a floating point or complex dtype. Got: {out}")
+    if is_sparse(input):
+        return reduced("mean", input, wrap_dims(dim, input.ndim), keepdim, out, mask, nan)
     return sum(input, dim, keepdim=keepdim, dtype=out, mask=mask) / _count(input, dim, keepdim, mask)
 
 

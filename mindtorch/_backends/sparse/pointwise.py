@@ -20,9 +20,9 @@ from . import COALESCED, compressed, coo, sparse
 from .compressing import compressed_to_coo, like
 from .coordinates import all_places, coalesce, found, gathered, joined, numbered, put
 
-UNARY = ("abs asin asinh atan atanh ceil conj_physical deg2rad erf erfinv expm1 floor frac isinf isnan isneginf "
+UNARY = ("abs asin asinh atan atanh ceil deg2rad erf erfinv expm1 floor frac isinf isnan isneginf "
          "isposinf log1p nan_to_num neg rad2deg relu round round.decimals sgn sign signbit sin sinh sqrt square tan "
-         "tanh trunc threshold_backward angle _conj_physical positive")
+         "tanh trunc threshold_backward angle _conj_physical")
 
 
 def on_values(name: str) -> Callable[..., Any]:
@@ -38,7 +38,7 @@ def on_values(name: str) -> Callable[..., Any]:
     return row
 
 
-LINEAR = ("neg", "conj_physical", "_conj_physical", "positive")
+LINEAR = ("neg", "conj_physical", "_conj_physical")
 for _name in UNARY.split():
     if _name in registry.operators:
         sparse(_name)(on_values(_name))
