@@ -114,7 +114,8 @@ def composite_mse_loss_backward(grad_output: Any, self: Any, target: Any, reduct
 
 def clamped(z: Any, bound: float) -> Any:
     """Clamp between two bounds, at which the derivative is 0, unlike that of ``clamp``."""
-    return where(z.abs() < bound, z, z.sign() * bound) if differentiates(z) else z.clamp(-bound, bound)
+    between = z.clamp(-bound, bound)
+    return where(z.abs() == bound, z.sign() * bound, between) if differentiates(z) else between
 
 
 def composite_smooth_l1_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:

@@ -75,6 +75,11 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
         "gradients", "v2 = v0.scatter_reduce(0, v1.long(), v1, 'amax')", [torch.ones(0, 3, 1), torch.ones(0, 3)]),
     **{f"dtype of a target {text}": ("plainly", f"v1 = F.nll_loss({text})", [floats()]) for text in (
         "v0[0], v0[0]", "v0, v0[:, 0], v0")},
+    **{f"{mode} of {name} at NaN": (mode, f"v2 = F.{name}(v0, v1, reduction='none')", [
+        floats(0.25, NAN, 1, 2.5, INF), floats(0.5, 0, 0, 0, 0)])
+       for mode in ("gradients", "second gradients", "tangents") for name in ("huber_loss", "smooth_l1_loss")},
+    **{f"batch_norm without channels, of shape {shape}": (
+        "plainly", "v1 = F.batch_norm(v0, None, None, training=True)", [torch.ones(shape)]) for shape in ((), 1, 2)},
     "write into a transposed constant in a Jacobian": (
         "jacfwd", "v2 = v1.t().clone(); v2[:, 1] = v0[0]", [floats(), floats()]),
 }

@@ -27,7 +27,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     running moment is missing.
     """
     if training:
-        _check_batch(input.size() if input.dim() > 1 else (0, 0))
+        _check_batch(input.size())
         if eps <= 0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     elif eps < 0:
