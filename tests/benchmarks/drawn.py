@@ -14,6 +14,7 @@ import itertools
 import json
 import math
 import random
+import signal
 import statistics
 import subprocess
 import sys
@@ -33,12 +34,17 @@ LEFT_OUT = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty
             "resize_as_", "svd_lowrank", "pca_lowrank"}
 WORST = 50
 MOST = 1 << 19  #: kilobytes of a row that is measured
+PATIENCE = 2  #: seconds for the samples of an entry: at a million elements, some take minutes
 
 
 # -- drawing, in a process with PyTorch --------------------------------------------------------------------------------
 
 class TooLarge(Exception):
-    """A sample has a larger tensor than is asked for."""
+    """A sample has a larger tensor than is asked for, or takes too long to make."""
+
+
+def give_up(*_: Any) -> None:
+    raise TooLarge
 
 
 def samples(op: Any, dtype: Any, grad: bool, unit: int, most: int) -> Iterator[Any]:
@@ -55,6 +61,8 @@ def samples(op: Any, dtype: Any, grad: bool, unit: int, most: int) -> Iterator[A
     held = [(vars(module), name, vars(module)[name]) for key, module in list(sys.modules.items())
             if key.startswith("torch.testing._internal.") and ("opinfo" in key or "common_methods" in key)
             for name in names if name in vars(module)]
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(PATIENCE)
     try:
         for space, name, _ in held:
             space[name] = names[name]
@@ -62,6 +70,8 @@ def samples(op: Any, dtype: Any, grad: bool, unit: int, most: int) -> Iterator[A
     except (TooLarge, RuntimeError, ValueError, TypeError, IndexError, AssertionError):
         return  # the database assumes its own sizes here and there
     finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
         for space, name, value in held:
             space[name] = value
 
@@ -247,10 +257,10 @@ def compare_drawn(count: int, seed: int, parts: list[str]) -> None:
     warnings.simplefilter("ignore")
     found, refused = [], []
     with tempfile.TemporaryDirectory() as directory:
-        rows = list(draw(count, seed, parts, Path(directory)))
         ours, theirs = Library("mindtorch"), Library("torch")
-        for row in rows:
+        for row in draw(count, seed, parts, Path(directory)):
             other, mine = theirs.measure(row), ours.measure(row)
+            Path(row["file"]).unlink()  # a thousand of them would fill a disk
             if "error" in other or other["peak"] > MOST:
                 continue
             if "error" in mine:
