@@ -1,7 +1,10 @@
 """float16 is converted as NumPy converts it, bit for bit, whatever the numbers."""
+import math
+
 import numpy as np
 import pytest
 
+import mindtorch as torch
 from mindtorch._backends.common.half import BLOCK, convert, converted
 from mindtorch._base.loops import Loop
 
@@ -49,3 +52,17 @@ def test_what_is_no_half_is_converted_by_numpy():
     convert(numbers, out)
     assert (out == numbers.astype(np.int8)).all()
     assert (converted(numbers, np.dtype(np.float16)) == numbers.astype(np.float16)).all()
+
+
+@pytest.mark.parametrize("dims", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (0, 2, 1)])
+def test_dense_halves_are_computed_in_the_order_of_their_memory(dims):
+    x = torch.randn(12, 10, 14).to(torch.float16).permute(dims)
+    for function in (torch.neg, torch.abs, torch.exp, lambda y: y + y, lambda y: y.float(), lambda y: y * 2):
+        found, expected = function(x), function(x.contiguous())
+        assert found.stride() == x.stride() and torch.equal(found, expected)
+
+
+def test_the_sign_of_halves_is_a_bit():
+    values = torch.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 1.5, -2.0] * 200, dtype=torch.bfloat16)
+    assert np.signbit((-values).float().numpy()).tolist() == (~np.signbit(values.float().numpy())).tolist()
+    assert not np.signbit(values.abs().float().numpy()).any() and values.abs().isnan().sum() == 200

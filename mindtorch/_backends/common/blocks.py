@@ -277,12 +277,23 @@ def by_parts(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.
     return np.concatenate([found[start] for start in sorted(found)])
 
 
+def as_vectors(*arrays: np.ndarray) -> list[np.ndarray] | None:
+    """Return arrays of one shape and one dense layout as vectors, in the order of their memory; None for others."""
+    shape, strides = arrays[0].shape, arrays[0].strides
+    if any(x.shape != shape for x in arrays):
+        return None
+    if not arrays[0].flags.c_contiguous:
+        order = sorted(range(len(shape)), key=strides.__getitem__, reverse=True)
+        arrays = tuple([x.transpose(order) for x in arrays])
+    return [x.reshape(-1) for x in arrays] if all(x.flags.c_contiguous for x in arrays) else None
+
+
 def copy(out: np.ndarray, x: np.ndarray) -> None:
-    """Write an array into another, whatever its dtype; if both are large and contiguous, block by block."""
-    if out.size < LARGE or x.shape != out.shape or not (x.flags.c_contiguous and out.flags.c_contiguous):
+    """Write an array into another, whatever its dtype; if both are large and of one layout, block by block."""
+    if out.size < LARGE or (vectors := as_vectors(out, x)) is None:
         np.copyto(out, x, casting="unsafe")
         return
-    source, target = x.reshape(-1), out.reshape(-1)
+    target, source = vectors
     each_block(lambda at: np.copyto(target[at], source[at], casting="unsafe"), out.size, LARGE, out.size)
 
 
@@ -313,12 +324,12 @@ def compute(ufunc: Any, out: np.ndarray, *operands: Any) -> np.ndarray:
         return out
     shape = out.shape
     large = [x.__class__ is np.ndarray and x.ndim > 0 for x in operands]
-    if out.flags.c_contiguous and all(x.shape == shape and x.flags.c_contiguous for x in compress(operands, large)):
-        shape, target = (size,), out.reshape(-1)
+    if (vectors := as_vectors(out, *compress(operands, large))) is not None:
+        target, *slices = vectors
     else:
-        target = out
-    pairs = [(x.reshape(shape) if x.shape == out.shape else np.broadcast_to(x, shape), True) if sliced else (x, False)
-             for x, sliced in zip(operands, large, strict=True)]
+        target, slices = out, [np.broadcast_to(x, shape) for x in compress(operands, large)]
+    each = iter(slices)
+    pairs = [(next(each), True) if sliced else (x, False) for x, sliced in zip(operands, large, strict=True)]
 
     def work(at: slice) -> None:
         ufunc(*[x[at] if sliced else x for x, sliced in pairs], out=target[at], casting="unsafe")

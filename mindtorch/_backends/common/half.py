@@ -14,7 +14,7 @@ import numpy as np
 from ..._base import loops
 from ..._dtype import BOOL, COMPLEX, DType
 from ..._storage import allocate
-from .blocks import LARGE, copy, each_block
+from .blocks import LARGE, as_vectors, copy, each_block
 
 #: BLOCK elements are converted at a time, so that temporaries stay in the cache. NumPy converts fewer than FEW.
 BLOCK, FEW = 1 << 16, 1 << 10
@@ -28,10 +28,10 @@ _OVERFLOW, _SMALLEST = 0x477FF000, (BIAS + 1) << 23  # as float32: 65520, which 
 def convert(x: np.ndarray, out: np.ndarray) -> None:
     """Write an array, broadcast, into another and convert it to that dtype. Rounds to nearest, ties to even."""
     way = None if x.size < FEW else _WAYS[x.dtype, out.dtype]
-    if way is None or x.shape != out.shape or not (x.flags.c_contiguous and out.flags.c_contiguous):
+    if way is None or (vectors := as_vectors(x, out)) is None:
         copy(out, x)
         return
-    x, out = x.reshape(-1), out.reshape(-1)
+    x, out = vectors
     loop = way.loop.compiled(SLOW * x.size)
     if loop is None:
         for start in range(0, len(x), BLOCK):
@@ -51,9 +51,9 @@ def part_for(x: np.ndarray, dtype: DType) -> np.ndarray:
 
 def converted(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return an array in another dtype."""
-    if x.size < FEW or not x.flags.c_contiguous or _WAYS[x.dtype, dtype] is None:
+    if x.size < FEW or _WAYS[x.dtype, dtype] is None:
         return x.astype(dtype)
-    out = allocate(x.shape, dtype)
+    out = allocate(x.shape, dtype) if x.flags.c_contiguous else np.empty_like(x, dtype)
     convert(x, out)
     return out
 

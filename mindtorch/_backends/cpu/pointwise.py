@@ -16,7 +16,7 @@ from ..._dispatch.registry import Operator
 from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bool_, float16, float32
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array, new
-from ..common.blocks import LARGE, SMALL, compute, each_block
+from ..common.blocks import LARGE, SMALL, as_vectors, compute, each_block
 from ..common.half import FEW, SLOW, convert, converted
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, fast_path, ndarray
@@ -109,7 +109,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         key, arrays = key_of(args), [array_of(arg) for arg in args]
         plan = plans.get(key) or plans.keep(key, computed(learn, (args,)))
         if plan.widened and is_ufunc and not (args[count:] if plan.rest is None else plan.rest) and (
-                plan.spec.stride is None and all_like(args[:count], plan.spec.shape, plan.spec.dtype)):
+                all_like(args[:count], plan.spec)):
             for i, way in plan.changes:
                 if way.__class__ is not tuple:
                     arrays[i] = way
@@ -119,11 +119,18 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
     return kernel
 
 
-def all_like(operands: Iterable[Any], shape: Any, dtype: DType) -> bool:
-    """Return True if all operands are numbers, or not few, contiguous, and of one shape and dtype."""
+#: What ufuncs do with the sign bit of half-precision numbers.
+OF_SIGNS: dict[Any, tuple[np.ufunc, np.uint16]] = {
+    np.negative: (np.bitwise_xor, np.uint16(0x8000)), np.absolute: (np.bitwise_and, np.uint16(0x7FFF))}
+
+
+def all_like(operands: Iterable[Any], spec: Spec) -> bool:
+    """Return True if all operands are numbers, or not few, and laid out as the result, in its dtype."""
+    shape, stride, dtype = spec.shape or (), spec.stride, spec.dtype
     return prod(shape) >= FEW and all(
         operand.__class__ not in TENSOR_TYPES or (
-            operand._dtype is dtype and not operand._keys & NONCONTIGUOUS and operand._array.shape == shape)
+            operand._dtype is dtype and operand._array.shape == shape and (
+                not operand._keys & NONCONTIGUOUS if stride is None else operand._stride == stride))
         for operand in operands)
 
 
@@ -131,8 +138,14 @@ def in_wide_blocks(ufunc: Any, arrays: list[np.ndarray], out: Tensor) -> Tensor:
     """Compute a half-precision ufunc in float32, block by block, so that the wide temporaries stay in the cache.
     Numbers come in float32.
     """
-    target: np.ndarray = out._array.reshape(-1)  # type: ignore[union-attr]
-    flat = [array.reshape(-1) if array.itemsize == 2 else array for array in arrays]
+    found: Any = as_vectors(out._array, *[array for array in arrays if array.itemsize == 2])  # type: ignore[arg-type]
+    target, *vectors = found
+    each = iter(vectors)
+    flat = [next(each) if array.itemsize == 2 else array for array in arrays]
+    if ufunc in OF_SIGNS:
+        bitwise, mask = OF_SIGNS[ufunc]
+        compute(bitwise, target.view(np.uint16), flat[0].view(np.uint16), mask)
+        return out
     size = 2 * target.size  # converting an element costs as much as computing it
     if ufunc.__name__ in ARITHMETIC and all(array.itemsize == 2 for array in flat) and (
             loop := arithmetic[out._dtype.name].compiled(SLOW * target.size)) is not None:
