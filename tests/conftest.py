@@ -34,7 +34,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a script's backgroun
 
 def pytest_configure() -> None:
     """Write the stubs anew where the sources have changed since the install wrote them."""
-    sources, stub = [ROOT / "setup.py", *ROOT.glob("mindtorch/**/*.py")], ROOT / "mindtorch/_methods.pyi"
+    sources, stub = [ROOT / "setup.py", *ROOT.glob("mindtorch/**/*.py")], ROOT / "mindtorch/__init__.pyi"
     if not stub.exists() or max(source.stat().st_mtime for source in sources) > stub.stat().st_mtime:
         runpy.run_path(str(ROOT / "setup.py"))["write_stubs"](ROOT)
 

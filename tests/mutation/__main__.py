@@ -1,68 +1,52 @@
 """Change the library one node of the syntax tree at a time, and see whether the tests notice.
 
-``python -m tests.mutation --sample 60 --seed 3 dispatcher pipeline``
+``python -m tests.mutation --sample 300 --seed 3``; with ``--again 17 40 tests/test_views.py``, try mutants of that
+sample on tests.
 """
 from __future__ import annotations
 
 import argparse
-import random
-import sys
+import importlib
+import os
 import tempfile
 from collections import Counter
 from pathlib import Path
 
-from .areas import AREAS
 from .equivalent import reason
-from .mutants import Mutant, mutants
-from .runs import Tree
+from .mutants import draw
+from .planting import PLAN, install, write_plan
+from .runs import IMPORTED, try_all, try_fresh
 
 TOP = Path(__file__).parents[2]
-FATES = ("caught", "equivalent", "survived")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__.partition("\n")[0])
-    parser.add_argument("areas", nargs="*", metavar="area", help=", ".join(AREAS))
-    parser.add_argument("--sample", type=int, default=60, help="how many mutants, evenly over the areas")
+    parser.add_argument("tests", nargs="*", default=["tests"], help="what to run")
+    parser.add_argument("--sample", type=int, default=300, help="how many mutants")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "mindtorch-mutation",
-                        help="where the copy of the tree is, and what is known of which test covers which line")
+    parser.add_argument("--again", type=int, nargs="+", metavar="number", help="which mutants to try on the tests")
+    parser.add_argument("--jobs", type=int, default=2, help="how many mutants to try at a time")
     options = parser.parse_args()
-    names = options.areas or list(AREAS)
-    if unknown := set(names) - set(AREAS):
-        parser.error(f"no area is called {', '.join(unknown)}; there are {', '.join(AREAS)}")
-    tree = Tree(TOP, options.folder)
-    everything = [source for area in AREAS.values() for source in area.sources(tree.tree)]
-    rows = []
-    for name in names:
-        area = AREAS[name]
-        sources, test_modules = area.sources(tree.tree), area.test_modules(tree.tree)
-        tree.survey(everything, test_modules)
-        found = [mutant for source in sources for mutant in mutants(source, (tree.tree / source).read_text())]
-        chosen = random.Random(f"{options.seed} {name}").sample(found, min(len(found), options.sample // len(names)))
-        rows.append((name, Counter(fate(tree, mutant, test_modules) for mutant in chosen)))
-    print(table(rows))
-
-
-def fate(tree: Tree, mutant: Mutant, test_modules: list[str]) -> str:
-    """Return the fate of a mutant: one of ``FATES``. Print a survivor."""
-    tests = tree.covering(mutant, test_modules)
-    if tests and tree.catches(mutant, tests):
-        print(".", end="", file=sys.stderr, flush=True)
-        return "caught"
-    if reason(mutant) is not None:
-        print("=", end="", file=sys.stderr, flush=True)
-        return "equivalent"
-    print(f"survived {len(tests)} tests: {mutant.diff}\n", flush=True)
-    return "survived"
-
-
-def table(rows: list[tuple[str, Counter[str]]]) -> str:
-    """Tabulate the fates of the mutants of each area, and the share of survivors among those that tests could catch."""
-    rows = [*rows, ("all", sum((counts for _, counts in rows), Counter()))]
-    lines = [f"| {name} | {counts.total()} | {' | '.join(str(counts[fate]) for fate in FATES)} "
-             f"| {counts['survived'] / max(counts.total() - counts['equivalent'], 1):.0%} |" for name, counts in rows]
-    return "\n".join([f"| area | mutants | {' | '.join(FATES)} | share |", "|---" * (len(FATES) + 3) + "|", *lines])
+    folder = Path(tempfile.gettempdir()) / f"mindtorch-mutation-{options.seed}"
+    folder.mkdir(exist_ok=True)
+    os.chdir(TOP)
+    mutants = draw(TOP, options.sample, options.seed)
+    os.environ |= {PLAN: write_plan(TOP, mutants, folder), "PYTHONPATH": f"{folder}:{TOP}"}
+    for name in IMPORTED:
+        importlib.import_module(name)
+    planted = install(os.environ[PLAN])
+    found = ({number: try_fresh(planted, number, options.tests, folder) for number in options.again} if options.again
+             else try_all(planted, mutants, folder, options.tests, options.jobs))
+    counts: Counter[str] = Counter()
+    for number, (fate, tests) in sorted(found.items()):
+        if fate == "survived" and reason(mutants[number]) is not None:
+            fate = "equivalent"
+        counts[fate] += 1
+        if fate == "survived":
+            print(f"{number} survived {len(tests)} tests: {mutants[number].diff}\n")
+    share = counts["survived"] / max(counts.total() - counts["equivalent"], 1)
+    print(", ".join(f"{count} {fate}" for fate, count in counts.items()) + f": {share:.1%} survived")
 
 
 if __name__ == "__main__":

@@ -1,188 +1,307 @@
-"""Runs of the tests on a copy of the tree: one that surveys which test covers which line, one for each mutant.
+"""Runs of the tests with a mutant active, the nearest tests first, until one fails or enough have reached the mutant.
 
-Every run is a process of its own, forked from one that has imported PyTorch and what else costs time, but nothing of
-the library.
+Each is a fork of a process that has imported what it can: for a mutant that functions run, the library and the tests;
+for one that runs when its module is imported, what the library and the tests import. Each run also tells which other
+mutants its tests reach, so that no test is tried again with a mutant that it does not reach.
 """
 from __future__ import annotations
 
-import difflib
-import hashlib
+import importlib
 import json
-import multiprocessing
 import os
+import re
 import resource
-import shutil
-import sys
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+import signal
+import time
+import traceback
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache
+from itertools import islice
+from math import log
 from pathlib import Path
-from typing import Any
+from types import CodeType
 
 import pytest
 
-from .exchange import Server
-from .hits import Hits, statement_at
 from .mutants import Mutant
+from .planting import LOG, Planted
 
-_context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["torch", "scipy.special", "IPython", "hypothesis", "pytest",
-                                 "nbmake.pytest_plugin"])
-#: The seconds that a run may take beyond a multiple of what its tests take: of processor time, and in all.
-STARTUP, PATIENCE = 20, 150
+IMPORTED = ("torch.testing._internal.common_methods_invocations", "scipy.special", "scipy.stats", "IPython",
+            "hypothesis", "nbmake.pytest_plugin")
+#: Tests that need a browser or minutes.
+LEFT_OUT = ("tests/browser", "tests/course/test_release.py", "tests/course/test_mutations.py", "tests/mutation")
+#: How many tests that reach a mutant are to pass with it; how many are tried at once, and how often.
+REACHING, TRIED, ROUNDS = 12, 40, 4
+#: Of a test, how many parameters are tried; if the library is imported anew, of how many modules.
+VARIANTS, FILES = 3, 5
+#: Seconds: of the processor, after which no more tests begin, and of a run; of a run's clock.
+ENOUGH, LIMIT, PATIENCE, DAY = 30, 60, 300, 86_400
 
-
-def run(task: Callable[..., Any], *args: Any, seconds: float) -> int | None:
-    """Run a task in a process of its own and return its exit code, or None if it took too long."""
-    process = _context.Process(target=_limited, args=(task, STARTUP + 3 * seconds, *args))
-    process.start()
-    process.join(PATIENCE + 20 * seconds)
-    if process.exitcode is None:
-        process.kill()
-        process.join()
-        return None
-    return process.exitcode
+Fates = dict[int, tuple[str, list[str]]]  #: of each mutant by number: caught or survived, and by which tests
 
 
-def _limited(task: Callable[..., Any], seconds: float, tree: str, *args: Any) -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 5))
-    os.chdir(tree)
-    os.environ["PYTHONPATH"] = sys.path[0] = tree
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("tests", "mindtorch")]:
-        del sys.modules[name]
-    for stream in 1, 2:
-        os.dup2(os.open(f"run.{stream}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
-    os._exit(task(*args))
+def start(task: Callable[[], int], output: Path, seconds: int = LIMIT) -> int:
+    """Begin a task in a fork, with a limit of processor time, and return its process."""
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            os.setsid()
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+            for stream in 1, 2:
+                os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
+            code = task()
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    return child
 
 
-def _try_mutant(tests: Sequence[str]) -> int:
-    sys.dont_write_bytecode = True
-    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-    return pytest.main(["-x", "-p", "no:cacheprovider", *tests])
+def running(child: int) -> bool:
+    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
 
-class _Survey:
-    """A plugin of pytest: how much processor time each test function takes, all its parameters together, where the
-    statements begin that it runs, and whether it passes.
+def fork(task: Callable[[], int], output: Path) -> bool:
+    """Run a task in a fork and return whether it ended with 0 in time."""
+    child, deadline = start(task, output), time.monotonic() + PATIENCE
+    while running(child) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)  # what the tests left, too
+    return os.waitpid(child, 0)[1] == 0
+
+
+class Known:
+    """What runs have told of the tests: which pass without a mutant, how long they take, what they reach."""
+
+    def __init__(self, words: dict[str, frozenset[str]]) -> None:
+        self.words = words
+        self.seconds: dict[str, float] = {}
+        self.reached: dict[str, frozenset[int]] = {}
+        self.broken: set[str] = set()
+        self.naming: defaultdict[str, list[str]] = defaultdict(list)
+        for test, found in words.items():
+            for word in found:
+                self.naming[word].append(test)
+
+    def nearest(self, mutant: Mutant, number: int) -> Iterator[str]:
+        """Yield the tests that may reach a mutant, or, if its number is negative, a function of its module: those that
+        are known to, then those that mention what its statement does, the rarest words first.
+        """
+        near: defaultdict[str, float] = defaultdict(float)
+        for word in words_in(mutant.path.replace("/", " ") + "\n" + mutant.around):
+            for test in self.naming[word]:
+                near[test] += log(len(self.words) / len(self.naming[word]))
+
+        def rank(test: str) -> tuple[bool, float]:
+            return number not in self.reached.get(test, ()), 4 * self.seconds.get(test, 0.) - near[test]
+
+        functions: Counter[str] = Counter()
+        for test in sorted(near, key=rank):
+            function = test.partition("[")[0]
+            may_reach = number < 0 or number in self.reached.get(test, (number,))
+            if may_reach and test not in self.broken and functions[function] < VARIANTS:
+                functions[function] += 1
+                yield test
+
+
+class Session:
+    """A plugin of pytest that collects the tests and tries mutants with them: in forks of some workers, which are
+    forks themselves.
     """
 
-    def __init__(self, hits: Hits) -> None:
-        self.hits = hits
-        self.seconds: defaultdict[str, float] = defaultdict(float)
-        self.lines: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-        self.failed: set[str] = set()
+    def __init__(self, planted: Planted, mutants: Sequence[Mutant], folder: Path, workers: int) -> None:
+        self.planted, self.mutants, self.folder, self.workers = planted, mutants, folder, workers
 
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        test = item.nodeid.partition("[")[0]
-        self.hits.clear()
-        before = os.times()
-        yield
-        self.seconds[test] += sum(os.times()[:4]) - sum(before[:4])
-        for file, lines in self.hits.lines.items():
-            if lines:
-                self.lines[test][os.path.relpath(file)] |= lines
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self.items = {item.nodeid: item for item in session.items}
+        self.known = Known({name: words_of(item) for name, item in self.items.items()})
+        imported = frozenset(self.planted.reached)
+        children = [start(lambda: self.work(imported, worker), self.folder / f"worker{worker}.log", DAY)  # noqa: B023
+                    for worker in range(self.workers)]
+        for child in children:
+            os.waitpid(child, 0)
+        return True
+
+    def work(self, imported: frozenset[int], worker: int) -> int:
+        """Try a worker's part of the mutants; of those that their modules' import reaches, choose the tests."""
+        self.fates, self.folder = self.folder / "fates.jsonl", self.folder / f"worker{worker}"
+        self.folder.mkdir(exist_ok=True)
+        os.environ[LOG] = str(self.folder / "reached")
+        for number, mutant in list(enumerate(self.mutants))[worker::self.workers]:
+            if number in imported:
+                tests = self.known.nearest(mutant, self.planted.module(mutant.path))
+                self.write(number, "imported", in_few_files(tests))
+            else:
+                self.write(number, *self.try_mutant(number))
+        return 0
+
+    def write(self, number: int, fate: str, tests: list[str]) -> None:
+        with open(self.fates, "a", encoding="utf-8") as file:
+            file.write(json.dumps([number, fate, tests]) + "\n")
+
+    def try_mutant(self, number: int) -> tuple[str, list[str]]:
+        """Return whether a test catches a mutant, and the test, or those that reached it."""
+        passed: list[str] = []
+        for _ in range(ROUNDS):
+            nearest = self.known.nearest(self.mutants[number], number)
+            tests = list(islice((test for test in nearest if test not in passed), TRIED))
+            if not tests or len(passed) >= REACHING:
+                break
+            failing = self.run(tests, number)
+            passed += [test for test in tests if number in self.known.reached.get(test, ()) and test != failing]
+            if failing is not None:
+                if failing in self.known.seconds or self.run([failing], None) is None:
+                    return "caught", [failing]
+                self.known.broken.add(failing)
+        return "survived", passed
+
+    def run(self, tests: Sequence[str], number: int | None) -> str | None:
+        """Run tests with an active mutant and return the first that fails or does not end."""
+        result = self.folder / "result.jsonl"
+        result.write_text("")
+        if fork(lambda: self.run_here([self.items[test] for test in tests], number, result),
+                self.folder / f"{number}.log"):
+            failing = None
+        else:
+            lines = result.read_text().splitlines()
+            failing = tests[len(lines)]
+        for line in result.read_text().splitlines():
+            test, seconds, reached = json.loads(line)
+            self.known.seconds[test] = seconds
+            self.known.reached[test] = frozenset(reached)
+        return failing
+
+    def run_here(self, items: Sequence[pytest.Item], number: int | None, result: Path) -> int:
+        self.planted.active = number
+        reports = Reports()
+        items[0].config.pluginmanager.register(reports)
+        reaching, began = 0, time.process_time()
+        with open(result, "a", encoding="utf-8") as file:
+            for item, following in zip(items, [*items[1:], None], strict=True):
+                self.planted.reached.clear()
+                Path(os.environ[LOG]).write_text("")
+                before = time.process_time()
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                if reports.failed:
+                    return 1
+                reached = sorted(set(map(int, Path(os.environ[LOG]).read_text().split())))
+                file.write(json.dumps([item.nodeid, round(time.process_time() - before, 3), reached]) + "\n")
+                file.flush()
+                reaching += number in reached
+                if reaching == REACHING or time.process_time() - began > ENOUGH:
+                    break
+        return 0
+
+
+class Reports:
+    """A plugin of pytest that prints why a test failed."""
+
+    failed = ""  #: the test
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
-            self.failed.add(report.nodeid.partition("[")[0])
+            self.failed = report.nodeid
+            print(f"{report.nodeid}\n{report.longrepr}", flush=True)
 
 
-def _survey(test_module: str, sources: Sequence[str], result: str) -> int:
-    """Write down, of each test that passes, how long it takes and which statements of the sources it runs."""
-    hits = Hits(map(os.path.abspath, sources))
-    hits.install()
-    plugin = _Survey(hits)
-    code = pytest.main(["-p", "no:cacheprovider", test_module], plugins=[plugin])
-    lines = {test: {source: sorted(found) for source, found in sources.items()}
-             for test, sources in plugin.lines.items()}
-    Path(result).write_text(json.dumps({test: {"seconds": seconds, "lines": lines.get(test, {})}
-                                        for test, seconds in plugin.seconds.items() if test not in plugin.failed}))
-    return int(code)
+def words_in(text: str) -> frozenset[str]:
+    """List the words of a text, in which underscores and capitals make no difference."""
+    return frozenset(word.replace("_", "").lower() for word in re.findall(r"\w{3,}", text))
 
 
-class Tree:
-    """A copy of the library and its tests, in which one mutant at a time takes the place of a module."""
+def words_of(item: pytest.Item) -> frozenset[str]:
+    """List the words of a test: of its name, and of its function."""
+    function = getattr(item, "function", None)
+    name = words_in(item.nodeid.replace("/", " "))
+    return name | words_in_code(function.__code__) if hasattr(function, "__code__") else name
 
-    def __init__(self, original: Path, copy: Path) -> None:
-        self.copy = copy
-        shutil.rmtree(copy / "tree", ignore_errors=True)
-        self.tree = copy / "tree"
-        for part in "mindtorch", "tests":
-            shutil.copytree(original / part, self.tree / part)
-        for name in "pyproject.toml", "setup.py", "README.md":
-            shutil.copy2(original / name, self.tree / name)
-        #: of each test module the tests, how long each takes and which lines it covers
-        self.tests: dict[str, dict[str, Any]] = {}
-        self.server: Server | None = None
-        self._moved: dict[tuple[str, str], dict[int, int]] = {}  #: of an earlier text of a source, where its lines are
 
-    def survey(self, sources: Sequence[str], test_modules: Sequence[str]) -> None:
-        """Find out which tests run which statements of the sources, or remember it where the test module is as it was:
-        lines of the sources that moved meanwhile are found again.
-        """
-        for folder in "surveys", "texts":
-            (self.copy / folder).mkdir(exist_ok=True)
-        for module in test_modules:
-            result = self.copy / "surveys" / f"{module.replace('/', '.')}.json"
-            known = json.loads(result.read_text()) if result.exists() else {"hashes": {}}
-            if known["hashes"].get(module) != self._hash(module) or not set(sources) <= set(known["hashes"]):
-                print(f"surveying {module}", file=sys.stderr, flush=True)
-                result.unlink(missing_ok=True)
-                run(_survey, str(self.tree), module, sources, str(result), seconds=100)
-                tests = json.loads(result.read_text()) if result.exists() else {}
-                known = {"hashes": {source: self._hash(source) for source in (module, *sources)}, "tests": tests}
-                result.write_text(json.dumps(known))
-            for source in sources:
-                (self.copy / "texts" / self._hash(source)).write_bytes((self.tree / source).read_bytes())
-            self.tests[module] = {
-                test: {**facts, "lines": {source: self._found_again(source, known["hashes"][source], lines)
-                                          for source, lines in facts["lines"].items()}}
-                for test, facts in known["tests"].items()}
+@cache
+def words_in_code(code: CodeType) -> frozenset[str]:
+    last = max(line or 0 for _, _, line in code.co_lines())
+    return words_in("\n".join(lines_of(code.co_filename)[code.co_firstlineno - 1:last]))
 
-    def _hash(self, name: str) -> str:
-        return hashlib.sha256((self.tree / name).read_bytes()).hexdigest()
 
-    def _found_again(self, source: str, before: str, lines: list[int]) -> list[int]:
-        """Where lines of a source are that had this hash."""
-        if before == self._hash(source):
-            return lines
-        moved = self._moved.get((source, before))
-        if moved is None:
-            texts = ((self.copy / "texts" / before).read_text(), (self.tree / source).read_text())
-            matcher = difflib.SequenceMatcher(None, *(text.splitlines() for text in texts), autojunk=False)  # type: ignore[call-overload]
-            moved = self._moved[source, before] = {
-                old + 1: new + 1 for _, first, last, start, stop in matcher.get_opcodes()
-                for old, new in zip(range(first, last), range(start, stop), strict=False)}
-        return [moved[line] for line in lines if line in moved]
+@cache
+def lines_of(file: str) -> list[str]:
+    return Path(file).read_text().splitlines()
 
-    def covering(self, mutant: Mutant, test_modules: Sequence[str]) -> list[tuple[str, float]]:
-        """List the tests that run a mutant's statement, or the function that it defines, and how long each takes, the
-        fastest first; all tests where the statement is run by an import, or by none of them.
-        """
-        tests = {test: facts for module in test_modules for test, facts in self.tests[module].items()}
-        lines, is_function, is_imported = statement_at(mutant.source, mutant.lines.start)
-        wanted = set(lines if is_function else lines[:1])
-        direct = {test for test, facts in tests.items() if wanted & set(facts["lines"].get(mutant.path, ()))}
-        chosen = direct if direct and (is_function or not is_imported) else tests
-        return sorted(((test, tests[test]["seconds"]) for test in chosen), key=lambda pair: pair[1])
 
-    def catches(self, mutant: Mutant, tests: Sequence[tuple[str, float]]) -> bool:
-        """Whether a test fails, or does not end, with the mutant in its module's place. What a fork of a process that
-        has imported the library does not notice is tried again with the module's file changed.
-        """
-        if self.server is None:
-            self.server = Server(self.tree)
-        duration = sum(seconds for _, seconds in tests)
-        if self.server.catches(mutant, [test for test, _ in tests], STARTUP + 3 * duration):
-            return True
-        path = self.tree / mutant.path
-        before = path.stat()
-        path.write_text(mutant.mutated)
-        os.utime(path, (before.st_atime, before.st_mtime + 1))
-        try:
-            code = run(_try_mutant, str(self.tree), [test for test, _ in tests],
-                       seconds=duration)
-        finally:
-            path.write_text(mutant.source)
-            os.utime(path, (before.st_atime, before.st_mtime))
-        return code != 0
+def in_few_files(tests: Iterable[str]) -> list[str]:
+    """Choose the first of some tests, of no more modules than a process collects quickly."""
+    chosen: dict[str, list[str]] = {}
+    for test in tests:
+        file = test.partition("::")[0]
+        if file in chosen or len(chosen) < FILES:
+            chosen.setdefault(file, []).append(test)
+        if sum(map(len, chosen.values())) == 2 * REACHING:
+            break
+    return [test for found in chosen.values() for test in found]
+
+
+def import_modules(mutants: Sequence[Mutant]) -> None:
+    """Import the modules of all mutants, as far as they can be imported here."""
+    for path in sorted({mutant.path for mutant in mutants}):
+        name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        if not name.endswith("__main__"):
+            try:
+                importlib.import_module(name)
+            except ImportError as error:
+                print(error)
+
+
+OPTIONS = ["-p", "no:cacheprovider", "-p", "no:xdist"]
+
+
+def try_all(planted: Planted, mutants: Sequence[Mutant], folder: Path, tests: Sequence[str], workers: int) -> Fates:
+    """Try mutants with tests, and return what became of each, with the test that caught it or those that did not."""
+    def collect() -> int:
+        import_modules(mutants)
+        ignored = [f"--ignore={path}" for path in LEFT_OUT]
+        return int(pytest.main([*OPTIONS, *ignored, *tests], plugins=[Session(planted, mutants, folder, workers)]))
+
+    fates, found = folder / "fates.jsonl", Fates()
+    fates.write_text("")
+    child = start(collect, folder / "session.log", DAY)
+    with open(fates, encoding="utf-8") as lines:
+        while (line := lines.readline()) or running(child):
+            if line:
+                number, fate, chosen = json.loads(line)
+                found[number] = (fate, chosen) if fate != "imported" else try_fresh(planted, number, chosen, folder)
+                print(number, found[number][0], mutants[number].diff, *found[number][1][:1], flush=True)
+            else:
+                time.sleep(1)
+    return found
+
+
+def try_fresh(planted: Planted, number: int, tests: Sequence[str], folder: Path) -> tuple[str, list[str]]:
+    """Try a mutant that is active when the library is imported."""
+    remaining = list(tests)
+    while remaining:
+        failing = run_fresh(planted, number, remaining, folder)
+        if failing is None:
+            break
+        if run_fresh(planted, None, failing or remaining, folder) is None:
+            return "caught", failing
+        remaining = [test for test in remaining if test not in failing] if failing else []
+    return "survived", remaining
+
+
+def run_fresh(planted: Planted, number: int | None, tests: Sequence[str], folder: Path) -> list[str] | None:
+    """Run tests in a process that has imported nothing of the library, and list the one that failed, if it is known."""
+    failed = folder / "failed"
+    failed.write_text("")
+
+    def task() -> int:
+        planted.active = number
+        reports = Reports()
+        code = pytest.main([*OPTIONS, "-x", *tests], plugins=[reports])
+        failed.write_text(reports.failed)
+        return int(code)
+
+    return None if fork(task, folder / f"{number}.log") else [test for test in [failed.read_text()] if test]

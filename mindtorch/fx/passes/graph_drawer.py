@@ -6,7 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..._base.files import replace_text
 from ..._creation import conversion as _conversion
 from .._names import torch
 from ..graph_module import GraphModule
@@ -31,7 +30,7 @@ class Drawing:
     def write_svg(self, path: str | Path) -> Path:
         """Save the picture as an SVG file."""
         drawn = torch.viz.traced_svg(torch.introspect.traced_facts(self.module))
-        replace_text(path, drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1))
+        Path(path).write_text(drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1), "utf-8")
         return Path(path)
 
     def to_string(self) -> str:
@@ -46,7 +45,7 @@ class Drawing:
 
     def write(self, path: str | Path) -> Path:
         """Save the graph in the language of Graphviz."""
-        replace_text(path, self.to_string())
+        Path(path).write_text(self.to_string())
         return Path(path)
 
 
