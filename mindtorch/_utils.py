@@ -80,9 +80,20 @@ def rebuild(cls: Any, storage: UntypedStorage, dtype: DType, shape: Any, stride:
 
 
 def _finished(tensor: Tensor, requires_grad: bool, hooks: Any, metadata: Any) -> Tensor:
-    """Restore a rebuilt tensor's conjugate and negative bits, ``requires_grad``, and the hooks of old files."""
+    """Restore a rebuilt tensor's conjugate and negative bits, ``requires_grad``, and the hooks of old files.
+
+    Raises TypeError if bits or hooks are in no dictionary, and RuntimeError for a conjugate bit of real numbers.
+    """
+    for what, given in (("bits", metadata), ("hooks", hooks)):
+        if not isinstance(given, (dict, type(None))) and not (type(given) is tuple and not given):
+            raise TypeError(f"expected a dictionary of a tensor's {what}, but got {type(given).__name__}")
+    metadata = metadata or {}
+    if not all(isinstance(bit, int) for bit in metadata.values()):
+        raise TypeError(f"a tensor's bits are true or false, but got {reprlib.repr(metadata)}")
     for name, bit in (("conj", CONJUGATE), ("neg", NEGATIVE)):
-        if metadata and metadata.get(name):
+        if metadata.get(name):
+            if bit == CONJUGATE and not tensor._dtype.is_complex:
+                raise RuntimeError(f"only complex numbers have a conjugate bit, but the tensor is {tensor._dtype}")
             tensor._keys ^= bit
     tensor.requires_grad = requires_grad
     for hook in (hooks or {}).values():

@@ -140,6 +140,7 @@ def itself():
     lambda t: t.asarray(np.float64(0.5), copy=False), lambda t: t.asarray(np.float64(0.5), copy=True),
     lambda t: t.empty(2, 4, 2**29, 2**29, dtype=t.float64), lambda t: t.zeros(2**62),
     lambda t: t.ones(()).new_empty_strided((2,), ()), lambda t: t.empty_strided((2,), ()),
+    lambda t: t.empty_strided([2], [3]).stride(),
     lambda t: t.full((2,), t.tensor(0.5, requires_grad=True)), lambda t: t.full((2,), t.tensor(0.5)),
     lambda t: type("Own", (t.FloatTensor,), {}),
 )
@@ -156,6 +157,14 @@ def test_sizes_are_whole_numbers(sizes):
         with pytest.raises(TypeError):
             lib.ones(sizes(lib))
         assert lib.ones((lib.tensor(3), np.int64(4))).shape == (3, 4)
+
+
+@pytest.mark.parametrize("wrong", [(1.5,), (True,), {1: 1}, 1, None])
+def test_strides_are_whole_numbers(wrong):
+    for lib in (mindtorch, torch):
+        for arguments in (((1,), wrong), (wrong, (1,))):
+            with pytest.raises(TypeError):
+                lib.empty_strided(*arguments)
 
 
 def test_complex_numbers_fill_in_single_precision_where_the_default_is_half():

@@ -10,7 +10,7 @@ from .._base.about import about
 from .._base.formats import contiguous_format
 from .._device import CPU
 from .._dispatch.aten import (
-    _coalesced_, add__Tensor as add_, add_Tensor as add, clone, copy_, detach, new_empty_strided,
+    _coalesced_, _nnz, add__Tensor as add_, add_Tensor as add, clone, copy_, detach, new_empty_strided,
 )
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.keys import AUTOGRAD, BATCHED, CPU as HOST, NONCONTIGUOUS, SPARSE, SPARSES
@@ -98,7 +98,7 @@ def first_grad(variable: Any, gradient: Any, own: bool) -> Any:
         if local.grad_enabled:
             return gradient
         if own and gradient._keys & SPARSE:
-            return _coalesced_(detach(gradient), False)  # PyTorch forgets it of what it takes
+            return _coalesced_(detach(gradient), _nnz(gradient) < 2)  # PyTorch forgets it of what it takes
         return detach(gradient) if own else clone(gradient)
     if own and not local.grad_enabled and (
             not (gradient._keys | variable._keys) & NONCONTIGUOUS or _has_strides_for(gradient, variable)):

@@ -27,13 +27,16 @@ from .._dtype import FLOATING, DType, as_dtype
 from .._tensor import Method, Tensor, tensor_method
 
 
-def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
-    """Return a factory's sizes: ``zeros(2, 3)``, ``zeros((2, 3))``, ``zeros(size=...)``; TypeError if invalid."""
+def sizes_of(function: str, size: tuple[Any, ...], named: Any = None, what: str = "size") -> tuple[int, ...]:
+    """Return a factory's sizes: ``zeros(2, 3)``, ``zeros((2, 3))``, ``zeros(size=...)``; TypeError if invalid.
+
+    The error names the argument ``what``.
+    """
     if named is not None:
         if size:
             raise TypeError(f"{function}() got multiple values for argument 'size'")
         if not isinstance(named, (tuple, list)):
-            raise TypeError(f"{function}(): argument 'size' must be tuple of ints, not {type(named).__name__}")
+            raise TypeError(f"{function}(): argument '{what}' must be tuple of ints, not {type(named).__name__}")
         size = (named,)
     elif not size:
         raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
@@ -44,7 +47,7 @@ def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[i
         if n.__class__ is int:
             if n in LONG:
                 continue
-            raise TypeError(f"{function}(): argument 'size' failed to unpack the object at pos {size.index(n) + 1} "
+            raise TypeError(f"{function}(): argument '{what}' failed to unpack the object at pos {size.index(n) + 1} "
                             "with error \"Overflow when unpacking long long")
         plain = False
         if n.__class__ is SymInt:
@@ -52,7 +55,7 @@ def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[i
         if isinstance(n, bool) or not (isinstance(n, (int, np.integer)) or (
                 isinstance(n, np.ndarray) and not n.ndim and n.dtype.kind in "iu") or (
                 isinstance(n, Tensor) and n._dtype.category < FLOATING and n.numel() == 1)):
-            raise TypeError(f"{function}(): argument 'size' must be tuple of ints, but found element of type "
+            raise TypeError(f"{function}(): argument '{what}' must be tuple of ints, but found element of type "
                             f"{type(n).__name__}")
     return size if plain else tuple([
         n if n.__class__ is SymInt else n.item() if isinstance(n, Tensor) else int(n) for n in size])  # type: ignore[misc]
@@ -101,8 +104,9 @@ def empty(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType
 def empty_strided(size: Any, stride: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Return an uninitialised tensor with the given strides in elements (``torch.empty_strided``)."""
+    size, stride = [sizes_of("empty_strided", (), given, name) for name, given in (("size", size), ("stride", stride))]
     _check_ranks(size, stride)
-    made = _empty_strided(tuple(size), tuple(stride), as_dtype("empty_strided", dtype), layout,
+    made = _empty_strided(size, stride, as_dtype("empty_strided", dtype), layout,
                           _device.resolve_device(device), pin_memory)
     return finish(made, None, requires_grad, layout)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import _device
 from .._backends.common.convert import strides_for
+from .._base.about import wrong_argument
 from .._base.errors import CPP_NAMES, NAMES
 from .._base.formats import strided
 from .._base.layout import contiguous_strides, storage_size as span
@@ -67,6 +68,8 @@ def _make_wrapper_subclass(cls: Any, size: Any, strides: Any = None, storage_off
         raise TypeError(f"_make_wrapper_subclass() got an unexpected keyword argument '{next(iter(unknown))}'")
     if not dispatches(cls):
         raise RuntimeError(f"{cls.__name__} must define __torch_dispatch__")
+    if not isinstance(requires_grad, bool):
+        raise wrong_argument("_make_wrapper_subclass", "requires_grad", "bool", requires_grad, 10)
     shape, where = Size(size), _device.resolve_device(device)
     out: Any = new(cls)
     out._shape, out._dtype, out._device = shape, dtype or get_default_dtype(), where

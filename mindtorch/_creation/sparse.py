@@ -46,7 +46,8 @@ def sparse_coo_tensor(*args: Any, indices: Any = None, values: Any = None, size:
     indices = given.pop(0) if given else indices
     values = given.pop(0) if given else values
     size = given.pop(0) if given else size
-    if given or (indices is None) is not (values is None) or (indices is None and size is None):
+    if given or (indices is None) is not (values is None) or (indices is None and size is None) or (
+            isinstance(size, (dict, set)) or not isinstance(is_coalesced, (bool, type(None)))):
         raise TypeError("sparse_coo_tensor() received an invalid combination of arguments, but expected one of:\n"
                         " * (object indices, object values, *, dtype, device, requires_grad, check_invariants, "
                         "is_coalesced)\n * (object indices, object values, tuple of ints size, *, ...)\n"
@@ -131,6 +132,7 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
     if size is None:
         size = _compressed_size(starts, plain, held, layout)
     size = tuple(size)
+    check(prod(size) < 2 ** 63, "numel: integer multiplication overflow")
     if check_invariants or (check_invariants is None and Invariants.checked):
         check_compressed(starts, plain, held, size, layout)
     else:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._backends.common.pointwise import Pointwise, check_alpha, result_type
+from .._base.call_site import warn_once
 from .._base.errors import NAMES, check, check_number, check_takes
 from .._base.formats import contiguous_format
 from .._base.layout import Spec, broadcast_shapes, contiguous_strides, iterator_strides
@@ -17,6 +18,7 @@ from .._dispatch.aten import (
     where_self as where, zeros, zeros_like,
 )
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
+from .._dispatch.keys import SPARSES
 from .._dispatch.local import local
 from .._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, complex128, float16, float32, float64, int32
 from .._tensor import Tensor
@@ -312,7 +314,7 @@ def zero_like(grad: Tensor) -> Any:
 def power_by_number(grad: Tensor, self: Tensor, exponent: Any) -> Any:
     if exponent == 0:
         return zeros_like(self, None, None, None, None, contiguous_format)
-    if exponent == 2 and not grad._dtype.is_complex and not is_seen(grad):
+    if exponent == 2 and not grad._dtype.is_complex and not is_seen(grad) and not self._keys & SPARSES:
         return grad * (self * 2)
     return grad * conj(self.pow(exponent - 1) * exponent)
 
@@ -412,6 +414,15 @@ def reciprocal_grad(grad: Tensor, result: Tensor) -> Any:
     return grad.neg() * slope
 
 
+def log1p_grad(grad: Tensor, self: Tensor) -> Any:
+    if self._keys & SPARSES:
+        warn_once("log1p_backward: received self with sparse layout, but backward requires materialization of a dense "
+                  "tensor with this shape", always=True)
+        self = self.to_dense()
+    inverse = conj(self + 1)
+    return grad * inverse.reciprocal() if grad._keys & SPARSES else grad / inverse
+
+
 def rsqrt_grad(grad: Tensor, result: Tensor) -> Any:
     slope = conj(result.pow(3))
     return -0.5 * grad * slope
@@ -482,7 +493,7 @@ operator("log2", Pointwise("float", 1, "all|unsigned", "log2_vml_cpu"), autocast
 operator("log10", Pointwise("float", 1, "all|unsigned", "log10_vml_cpu"), autocast="npu float32",
          self=lambda grad, self: grad / (conj(self) * math.log(10)))
 operator("log1p", Pointwise("float", 1, "all|unsigned", "log1p_vml_cpu"), autocast="npu float32", node="Log1PBackward0",
-         self=lambda grad, self: grad / conj(self + 1))
+         self=log1p_grad)
 operator("sin", Pointwise("float", 1, "all|unsigned", "sin_vml_cpu"), self=lambda grad, self: grad * conj(self.cos()))
 operator("cos", Pointwise("float", 1, "all|unsigned", "cos_vml_cpu"), self=lambda grad, self: grad * conj(-self.sin()))
 operator("tan", Pointwise("float", 1, "all|unsigned", "tan_vml_cpu"), autocast="npu float32",

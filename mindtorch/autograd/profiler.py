@@ -6,11 +6,11 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
 from .._base import forks
+from .._base.files import replace_text
 from .._base.interrupts import leaving, uninterrupted
 from .._dispatch.dispatcher import registry
 from .._dispatch.keys import CPU
@@ -117,9 +117,9 @@ class EventList(list[FunctionEvent]):
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the events to a file that chrome://tracing and Perfetto open."""
-        Path(path).write_text(json.dumps({"traceEvents": [
+        replace_text(path, json.dumps({"traceEvents": [
             {"name": event.key, "ph": "X", "ts": event.start, "dur": event.cpu_time_total, "pid": "CPU functions",
-             "tid": event.thread, "args": {"Input Dims": event.input_shapes}} for event in self]}), encoding="utf-8")
+             "tid": event.thread, "args": {"Input Dims": event.input_shapes}} for event in self]}))
 
 
 class profile:

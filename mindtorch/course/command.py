@@ -8,6 +8,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from .._base.files import replace_text
 from .feedback import points, predictions, summary, write_class, write_feedback
 from .grading import Table, grade
 from .guide import guide
@@ -35,6 +36,9 @@ def command(options: Any) -> int:
             raise
         print(f"mindtorch course {options.action} needs nbgrader: pip install nbgrader", file=sys.stderr)
         return 1
+    except OSError as error:
+        print(f"mindtorch course {options.action}: {error}", file=sys.stderr)
+        return 1
     for path in written:
         print(path)
     return 0
@@ -44,7 +48,7 @@ def write(options: Any, masters: Path, folder: Path) -> list[Path]:
     """Write the guide, the slides or the release, and return its files."""
     if options.action == "guide":
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "guide.md").write_text(guide(masters), "utf-8")
+        replace_text(folder / "guide.md", guide(masters))
         return [folder / "guide.md"]
     if options.action == "slides":
         return slides(masters, folder, reveal=options.reveal)

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from .._base.files import appending, replacing
 from . import masters as answers
 from .checking import compare
 from .session import Ended, Session
@@ -183,12 +184,12 @@ class Table:
     def add(self, grades: Sequence[Grade]) -> None:
         """Append the grades of a notebook to the file."""
         self.grades += grades
-        with open(self.path, "a", newline="", encoding="utf-8") as file:
+        with appending(self.path, newline="", encoding="utf-8") as file:
             csv.writer(file).writerows(vars(one).values() for one in grades)
 
     def write(self) -> None:
         """Write the whole file, in the order of students and lessons."""
         self.grades.sort(key=lambda one: (one.student, one.notebook))
-        with open(self.path, "w", newline="", encoding="utf-8") as file:
+        with replacing(self.path, "w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([[part.name for part in fields(Grade)],
                                         *(vars(one).values() for one in self.grades)])

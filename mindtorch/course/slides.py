@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from .._base.files import replace_text
 from .teaching import STUB, notebooks
 
 SECONDS = 300  #: that a cell may take
@@ -67,7 +68,7 @@ def slides(masters: Path, target: Path, run: bool = True, reveal: str = "") -> l
                 output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
         html, _ = exporter.from_notebook_node(notebook)
         path = target / f"{master.stem}.slides.html"
-        path.write_text(html, "utf-8")
+        replace_text(path, html)
         written.append(path)
     return written
 

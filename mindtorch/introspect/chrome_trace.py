@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from .._base.files import replace_text
 from .ranks import rank_and_lane
 from .spans import Timeline
 
@@ -45,5 +46,5 @@ def _names(what: str, place: dict[str, int], name: str, order: int) -> list[dict
 def save_chrome_trace(timeline: Timeline, path: str | PathLike[str]) -> Path:
     """Write a timeline as a Chrome trace in JSON, and return the path; OSError if that fails."""
     target = Path(path)
-    target.write_text(json.dumps(to_chrome_trace(timeline)), encoding="utf-8")
+    replace_text(target, json.dumps(to_chrome_trace(timeline)))
     return target

@@ -5,24 +5,22 @@ the sizes of those before it.
 """
 from __future__ import annotations
 
-import errno
 import io
 import os
 import re
-import shutil
 import struct
-import threading
 import zipfile
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
+from .._base.files import replacing
 from ..utils.serialization import config
 
 _LOCAL, _DESCRIPTOR, _CENTRAL = b"PK\x03\x04", b"PK\x07\x08", b"PK\x01\x02"
@@ -31,42 +29,11 @@ _OLDEST, _NEWEST = 1, 10  #: versions that PyTorch reads
 #: How large a compressed record may be: that many bytes, or that many times its size in the file.
 _DEFLATE_MAX, _DEFLATE_RATIO = 2**26, 100
 _ZEROS = bytes(2**20)
-#: The errors of a full disk, an exhausted quota, and a limit of the sizes of files.
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def is_path(f: Any) -> bool:
     """Return whether ``f`` is the path of a file, not a file."""
     return isinstance(f, (str, os.PathLike))
-
-
-@contextmanager
-def replacing(path: Any) -> Iterator[Any]:
-    """Open a file for writing, which takes its place at ``path`` once it is whole: until then, and after an error, the
-    file that was there is as it was. Devices, pipes, and files in folders that may not be written are written directly.
-    """
-    target = os.path.realpath(os.fsdecode(path))
-    exists, folder = os.path.exists(target), os.path.dirname(target)
-    if exists and not (os.path.isfile(target) and os.access(target, os.W_OK) and os.access(folder, os.W_OK)):
-        with open(path, "wb") as file:
-            yield file
-        return
-    beside = os.path.join(folder, f".{os.getpid()}-{threading.get_ident()}.part")
-    try:
-        with open(beside, "wb") as file:
-            if exists:
-                shutil.copymode(target, beside)
-            yield file
-        os.replace(beside, target)
-    except BaseException as error:
-        with suppress(OSError):
-            os.remove(beside)
-        if isinstance(error, OSError) and error.errno in FULL:
-            raise OSError(error.errno, f"{error.strerror}: nothing was saved, and a file that was there is as it was. "
-                          "Make room, or save elsewhere", str(path)) from error
-        if isinstance(error, OSError) and error.filename == beside:
-            error.filename = str(path)
-        raise
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 from .._autograd import grad_mode
 from .._autograd.hooks import RemovableHandle
 from .._backends.random import Generator
-from .._base.formats import layout, memory_format
+from .._base.formats import LAYOUTS, layout, memory_format
 from .._dispatch import return_types
 from .._dtype import DTYPES, RARE, DType
 from .._methods import functions
@@ -91,11 +91,11 @@ def path_of(thing: Any) -> str:
 
 
 def _get_layout(name: str) -> layout:
-    """Return the layout of that name."""
-    found = getattr(sys.modules[OURS], name.rpartition(".")[2], None)
-    if not isinstance(found, layout):
+    """Return the layout that ``torch.`` and its name stand for; AttributeError for other names."""
+    place, _, kind = name.rpartition(".")
+    if place != THEIRS or kind not in LAYOUTS:
         raise AttributeError(f"mindtorch has no layout {name}")
-    return found
+    return LAYOUTS[kind]
 
 
 def reduced(thing: Any) -> Any:

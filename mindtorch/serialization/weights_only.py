@@ -82,7 +82,9 @@ def _encode(text: str, encoding: str) -> bytes:
 
 
 def _bytearray(data: Any = b"", encoding: str | None = None) -> bytearray:
-    """Return a bytearray of bytes; a number, which would be a size, is refused."""
+    """Return a bytearray of bytes or text; a number, which would be a size, is refused."""
+    if not isinstance(data, (bytes, str)):
+        raise pickle.UnpicklingError(f"a bytearray is made of bytes, but got {type(data).__name__}")
     return bytearray(data if isinstance(data, bytes) else _encode(data, encoding or "latin1"))
 
 
@@ -242,8 +244,6 @@ class Unpickler(_Base):
         if function in (set, Counter, OrderedDict):
             for key in args[0] if args else ():
                 _check_key(key[0] if function is OrderedDict and isinstance(key, (list, tuple)) else key)
-        if function is Size and not all(type(size) is int for arg in args for size in arg):
-            raise pickle.UnpicklingError("torch.Size() takes an iterable of 'int'")
         return function(*args)
 
     def load_build(self) -> None:

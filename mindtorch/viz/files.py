@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from .._base.files import replace_text
 from .html import VOID
 
 KINDS = (".svg", ".png", ".html")  #: of files, by the ends of their names
@@ -40,7 +41,7 @@ def save_picture(picture: str, path: str | os.PathLike[str], *, dark: bool = Fal
     if target.suffix not in KINDS:
         raise ValueError(f"a picture is saved as {', '.join(KINDS[:-1])} or {KINDS[-1]}, not as {target.name!r}")
     if target.suffix == ".html":
-        target.write_text(_page(picture, dark), encoding="utf-8")
+        replace_text(target, _page(picture, dark))
         return target
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder, "page.html")
@@ -50,7 +51,7 @@ def save_picture(picture: str, path: str | os.PathLike[str], *, dark: bool = Fal
             raise RuntimeError("the browser did not tell how large the picture is")
         width, height = map(int, size.groups())
         if target.suffix == ".svg":
-            target.write_text(_svg(picture, width, height, dark), encoding="utf-8")
+            replace_text(target, _svg(picture, width, height, dark))
             return target
         painted = Path(folder, "picture.png")
         _browse(folder, f"--window-size={width},{height}", f"--force-device-scale-factor={SCALE}",

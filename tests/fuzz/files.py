@@ -48,7 +48,7 @@ except ImportError:  # whose files are left out then
 #: What a hostile or damaged file may raise.
 CLEAR = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, *[SafetensorError][:SafetensorError is not None])
 LIMIT, SLOW = 256 * 2**20, 2.0  #: bytes of address space, seconds of processor time
-PATIENCE = 60  #: seconds after which a process that says nothing hangs
+PATIENCE = 300  #: seconds after which a process that says nothing hangs
 FORBIDDEN = ("os.", "subprocess.", "shutil.", "socket.", "exec", "compile", "ctypes.", "import")
 PACKAGE = os.path.dirname(mindtorch.__file__)  #: whose modules may be imported
 _watching = False
@@ -354,6 +354,8 @@ def read(x: Any) -> Any:
         return [described(getattr(x, f"{part}_indices")()) for part in (first, second)] + [described(x.values())]
     if x.is_meta or x.numel() > 10_000:
         return None
+    if str(x.dtype) == "torch.bool":  # any other byte than 0 is true; PyTorch's copies write 1 in some layouts only
+        return x.tolist()
     lib = mindtorch if isinstance(x, mindtorch.Tensor) else torch
     return bytes(x.resolve_conj().resolve_neg().flatten().repeat(1).view(lib.uint8).tolist())
 
@@ -433,15 +435,30 @@ EXPLAINED = [Explained(*row) for row in (
      "name twice."),
     ("legacy|zip", ".*(multiplication overflow|calculation overflowed)", "loaded", "Steps beyond 64 "
      "bits are refused, even of nothing."),
-    ("legacy|zip", ".*unbound method", "loaded", "PyTorch keeps a class in the place of hooks."),
+    ("legacy|zip", ".*expected a dictionary of a tensor's hooks", "loaded", "PyTorch keeps anything in the place of "
+     "hooks."),
+    ("legacy|zip", ".*a bytearray is made of bytes", "loaded", "A bytearray made of a size could be of any."),
+    ("legacy", ".*should have a list of storages' keys, but has '", "loaded", "PyTorch takes the letters of a text for "
+     "keys."),
+    ("zip", ".*compressed badly", "loaded", "PyTorch's reader takes zeros for a record that does not inflate."),
+    ("legacy|zip", "loaded", r".* \(.*nested_tensor\.py.*\)$", "PyTorch lets a file replace the parts of a nested "
+     "tensor, and fails where it looks at them."),
     ("legacy|zip", ".*bytes are encoded as latin1", "loaded", "Other encodings make text larger than the file."),
-    ("legacy|zip", ".*(indices|negative index|is_coalesced|invariant|is not satisfied)", "loaded", "PyTorch does "
+    ("legacy|zip", ".*(indices|negative index|is_coalesced|invariant|is not satisfied|"
+     "`block_size`|divisible with blocksize)", "loaded", "PyTorch does "
      "not check what sparse tensors of files must be, and reads memory outside of them."),
     ("legacy", ".*out of bounds for storage", "loaded", "PyTorch lets a storage of a legacy file grow."),
-    ("legacy|zip", ".*expected the (number of elements|location|key) of a storage", "", "PyTorch takes other types for "
-     "sizes, keys and locations."),
+    ("legacy|zip", ".*expected (a class of storages|the (number of elements|location|key) of a storage)", "", "PyTorch "
+     "takes other types for sizes, keys and locations, and anything with a dtype for a class."),
     ("legacy", ".*wrong byte size", "loaded", "PyTorch multiplies sizes without looking for overflow."),
     ("legacy", ".*no data for the storage", "loaded", "PyTorch leaves such a storage as memory was before."),
+    ("safetensors", ".*the dtype F4, which mindtorch does not have", "loaded", "Of float4 there is a name alone."),
+    ("safetensors", ".*Storage size calculation overflowed", "loaded", "NumPy counts the bytes of an empty array as if "
+     "no size were 0."),
+    ("legacy|zip", ".*Can only create an empty", "loaded", "The memory of a tensor or storage made of a size would be "
+     "as it was before."),
+    ("legacy|zip", r".*has the attribute '\w+', which is the tensor's", "loaded", "PyTorch lets a file replace a "
+     "tensor's methods."),
     ("safetensors", ".*NumPy has at most", "loaded", "NumPy's arrays have at most 32 or 64 dimensions."),
     ("zip|legacy", "loaded", ".*(_DimRange|'_dynamo).* has no attribute|.*has no attribute '_dynamo", "PyTorch reads "
      "marks of the compiler when it makes nested tensors."),
@@ -450,11 +467,13 @@ EXPLAINED = [Explained(*row) for row in (
 
 
 def shown(error: Exception | None) -> str:
+    """Return an error's type, its words, and the files that it came through."""
     if error is None:
         return "loaded"
     text = str(error)
     text = text.split("WeightsUnpickler error:")[-1].split("use case:")[-1] if "WeightsUnpickler" in text else text
-    return f"{type(error).__name__}: {' '.join(text.split())[:300]}"
+    places = [os.path.basename(frame.filename) for frame in traceback.extract_tb(error.__traceback__)[-5:]]
+    return f"{type(error).__name__}: {' '.join(text.split())[:300]} ({' '.join(dict.fromkeys(places))})"
 
 
 def tried(file: File, compared: bool = True, mark: Callable[[str], None] = lambda text: None) -> Case:
@@ -465,8 +484,7 @@ def tried(file: File, compared: bool = True, mark: Callable[[str], None] = lambd
     text, wrong, reasons = shown(error), [], []
     if error is not None and not isinstance(error, CLEAR) and not (
             not file.safe and isinstance(error, (AttributeError, ImportError))):
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        wrong.append(f"{text} ({os.path.basename(where.filename)}, line {where.lineno})")
+        wrong.append(f"{text}, line {traceback.extract_tb(error.__traceback__)[-1].lineno}")
     if _seen:
         wrong.append(f"it did {_seen}")
     if compared and not wrong:

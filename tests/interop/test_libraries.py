@@ -55,6 +55,10 @@ def test_a_file_of_safetensors_loads_without_pytorch(tmp_path: Path) -> None:
     numpy.save_file({"a": torch.arange(3.0).numpy()}, path)
     assert torch.load(path)["a"].tolist() == [0, 1, 2]
     assert torch.load(path, map_location="meta")["a"].is_meta
+    scales = torch.tensor([1.0, 4.0]).to(torch.float8_e8m0fnu)
+    header = b'{"a":{"dtype":"F8_E8M0","shape":[2],"data_offsets":[0,2]}}'
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(scales.view(torch.uint8).tolist()))
+    assert torch.equal(torch.load(path)["a"].float(), scales.float())
     with pytest.raises(RuntimeError, match="with dict map_location is not supported"):
         torch.load(path, map_location={"cpu": "cpu"})
 

@@ -14,17 +14,26 @@ from .programs import PROGRAMS
 
 HEAD = "import torch\ntorch.manual_seed(0)\n"
 ON_MINDTORCH = "import mindtorch\nmindtorch.install_as_torch()\n"
-#: torchvision's wheel on PyPI asks for CUDA. Beside a PyTorch without it, its operators in C++ are named here, so that
-#: the rest of it can be imported; calling one is an error.
-ON_PYTORCH = """import importlib.util, pathlib, torch
-spec = importlib.util.find_spec("torchvision")
-try:
-    torch.ops.load_library(next(pathlib.Path(spec.origin).parent.glob("_C*.so"))) if spec else None
-except OSError:
+#: The wheels of torchvision and torchaudio on PyPI ask for CUDA. Beside a PyTorch without it, torchvision's operators
+#: in C++ are named here, so that the rest of it can be imported (calling one is an error), and torchaudio runs as it
+#: does without its extension.
+ON_PYTORCH = """import importlib.util, pathlib, sys, torch, types
+def loads(library, pattern):
+    spec = importlib.util.find_spec(library)
+    try:
+        torch.ops.load_library(next(pathlib.Path(spec.origin).parent.glob(pattern))) if spec else None
+    except OSError:
+        return False
+    return True
+if not loads("torchvision", "_C*.so"):
     from mindtorch._run.torchvision import SCHEMAS
     library = torch.library.Library("torchvision", "DEF")
     for schema in SCHEMAS.replace("\\n  ", " ").strip().splitlines():
         library.define(schema)
+if not loads("torchaudio", "lib/_torchaudio*.so"):
+    sys.modules["torchaudio._extension"] = extension = types.ModuleType("torchaudio._extension")
+    extension._IS_TORCHAUDIO_EXT_AVAILABLE = extension._IS_ALIGN_AVAILABLE = False
+    extension.fail_if_no_align = extension._check_cuda_version = lambda *args: args[0] if args else None
 """
 NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*(?:e-?\d+)?|inf|nan)(?![\w.])")
 TOLERANCE = 1e-4

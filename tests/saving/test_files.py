@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import mindtorch
+from mindtorch._base.files import appending, replace_text
 from tests.support import assert_same, torch
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
@@ -295,3 +296,24 @@ def test_a_file_stays_as_it_was_until_the_new_one_is_whole(cause: str, zipped: b
     assert [file.name for file in tmp_path.iterdir()] == [path.name] and mindtorch.load(path)[0].tolist() == [1, 1, 1]
     mindtorch.save(2, path, _use_new_zipfile_serialization=zipped)
     assert mindtorch.load(path) == 2 and path.stat().st_mode & 0o777 == 0o640
+
+
+def append(path: Path, text: str) -> None:
+    with appending(path) as file:
+        file.write(text)
+
+
+@pytest.mark.parametrize("write", [replace_text, append])
+def test_a_text_stays_as_it_was_where_the_disk_is_full(write: Any, tmp_path: Path) -> None:
+    path = tmp_path / "grades.csv"
+    path.write_text("ada\n")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 12, limits[1]))
+    try:
+        with pytest.raises(OSError, match=r"nothing was saved.*grades\.csv"):
+            write(path, "bob\n" * (1 << 12))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_text() == "ada\n" and [*tmp_path.iterdir()] == [path]
+    write(path, "bob\n")
+    assert path.read_text() in ("bob\n", "ada\nbob\n")

@@ -34,11 +34,11 @@ def op(value: Any) -> bytes:
 
 
 def tensor(numel: Any = 4, offset: Any = 0, size: Any = (4,), stride: Any = (1,), key: Any = "0", more: bytes = b"",
-           storage: bytes = b"ctorch\nFloatStorage\n") -> bytes:
+           hooks: bytes = b"}", storage: bytes = b"ctorch\nFloatStorage\n") -> bytes:
     """A pickle of a float32 tensor."""
     saved = b"(" + op("storage") + storage + op(key) + op("cpu") + op(numel) + b"tQ"
     return (b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n(" + saved + op(offset) + op(size) + op(stride)
-            + b"\x89}" + more + b"tR.")
+            + b"\x89" + hooks + more + b"tR.")
 
 
 def call(path: str, *args: bytes) -> bytes:
@@ -62,7 +62,17 @@ HOSTILE: dict[str, tuple[bytes, bytes, type[Exception], str]] = {
         b"\x80\x02ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_meta_tensor_no_storage\nctorch\nTensor\n("
         b"ctorch\nfloat32\n" + op((1,)) + op((1,)) + b"\x89t}" + op("_keys") + b"K\x00stR.", FOUR, RuntimeError,
         "attribute '_keys'"),
-    "a number of bytes": (call("builtins bytearray", op(2**40)), FOUR, pickle.UnpicklingError, "malformed"),
+    "a number of bytes": (call("builtins bytearray", op(2**40)), FOUR, pickle.UnpicklingError, "is made of bytes"),
+    "a layout that is a module": (call("torch.serialization _get_layout", op("torch.storage")), FOUR,
+                                  pickle.UnpicklingError, "has no layout torch.storage"),
+    "a layout of another name": (call("torch.serialization _get_layout", op("torcH.strided")), FOUR,
+                                 pickle.UnpicklingError, "has no layout torcH.strided"),
+    "a conjugate of real numbers": (tensor(more=b"}" + op("conj") + b"\x88s"), FOUR, RuntimeError, "conjugate bit"),
+    "bits that are no dictionary": (tensor(more=op(5)), FOUR, pickle.UnpicklingError, "dictionary of a tensor's bits"),
+    "hooks that are no dictionary": (tensor(hooks=op(5)), FOUR, pickle.UnpicklingError, "of a tensor's hooks"),
+    "strides of a meta tensor that are no integers": (
+        call("torch._utils _rebuild_meta_tensor_no_storage", b"ctorch\nfloat32\n", op((1,)), op((1.5,)), b"\x89"), FOUR,
+        pickle.UnpicklingError, "argument 'stride' must be tuple of ints"),
     "a size of a tensor": (call("torch Tensor", op(2**40)), FOUR, pickle.UnpicklingError, "Can only create an empty"),
     "a size of a storage": (call("torch.storage UntypedStorage", op(2**40)), FOUR, pickle.UnpicklingError, "an empty"),
     "text in another encoding": (call("_codecs encode", op("a"), op("zlib")), FOUR, pickle.UnpicklingError, "latin1"),

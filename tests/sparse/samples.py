@@ -24,13 +24,6 @@ from tests.support import Unportable, torch
 
 LAYOUTS = {"coo": "sparse_coo", "csr": "sparse_csr", "csc": "sparse_csc", "bsr": "sparse_bsr", "bsc": "sparse_bsc"}
 
-#: Entries of which some samples differ, and why.
-DIFFERENT = {
-    "log1p": "no gradient of a sparse tensor",
-    **dict.fromkeys(("ceil", "floor", "round", "sign", "trunc"), "whether a gradient of zeros is coalesced"),
-    "mul": "whether what is empty is coalesced", "zeros_like": "batches become COO",
-}
-
 
 class SparsePorter(LibPorter):
     """Carries sparse tensors over by their indices and values."""

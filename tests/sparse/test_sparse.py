@@ -1,6 +1,7 @@
 """Sparse tensors: construction, conversions, arithmetic, products, gradients and text are PyTorch's."""
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from importlib import import_module
@@ -40,6 +41,11 @@ def coo(t: Any, **options: Any) -> Any:
     return t.sparse_coo_tensor([[0, 1, 1, 3, 1], [2, 0, 4, 1, 0]], [3., 4., 5., -1.5, 0.25], (4, 5), **options)
 
 
+def one(t: Any) -> Any:
+    """Return a matrix with one value."""
+    return t.sparse_coo_tensor([[3], [1]], [2.], (4, 5))
+
+
 def blocks(t: Any) -> Any:
     return t.arange(24.).view(4, 6) * t.tensor([[1, 0, 0]]).repeat_interleave(2, 1)
 
@@ -62,8 +68,13 @@ def programs(*found: Program) -> pytest.MarkDecorator:
     lambda t: t.sparse_bsr_tensor([0, 1], [1], t.ones(1, 2, 3)),
     lambda t: t.sparse_csr_tensor([0, 1, 2], [0, 5], [1., 2.], (2, 2), check_invariants=True),
     lambda t: t.sparse_csr_tensor([0, 1, 3], [0, 1], [1., 2.], (2, 2), check_invariants=True),
-    lambda t: t.sparse_compressed_tensor([0, 1], [0], [1.]),
+    lambda t: t.sparse_compressed_tensor([0, 1], [0], [1.]), lambda t: coo(t, is_coalesced=(1,)),
+    lambda t: t.sparse_coo_tensor([[0, 1]], [1., 2.], {3: 1}),
+    lambda t: t.sparse_compressed_tensor([0, 1], [0], [1.], (2**40, 2**40), layout=t.sparse_csr),
     lambda t: t.zeros(2, 3, layout=t.sparse_coo), lambda t: t.zeros_like(coo(t)), lambda t: t.tensor(3.).to_sparse(),
+    lambda t: t.zeros_like(t.ones(4, 2, 3).to_sparse_csr(dense_dim=1), layout=t.sparse_coo),
+    lambda t: t.zeros_like(t.ones(4, 2, 3).to_sparse_csr(), layout=t.sparse_coo),
+    lambda t: t.empty_like(t.eye(2).to_sparse_csr(), layout=t.sparse_coo),
 )
 def test_tensors_of_places_and_values(program: Program) -> None:
     assert outcome(program, mindtorch) == outcome(program, torch)
@@ -104,6 +115,10 @@ def test_ways_between_layouts(program: Program) -> None:
     lambda t: coo(t, dtype=t.int32).coalesce().sum(0), lambda t: t.randn_like(t.eye(2).to_sparse_csr()).shape,
     lambda t: coo(t).norm(), lambda t: t.sparse.softmax(coo(t), 1), lambda t: t.sparse.log_softmax(coo(t), 0),
     lambda t: t.sparse.spdiags(t.arange(9.).view(3, 3), t.tensor([0, -1, 2]), (3, 4)), lambda t: coo(t).view(20),
+    lambda t: coo(t) * t.eye(4, 5).to_sparse(), lambda t: t.eye(4, 5).to_sparse() * coo(t), lambda t: coo(t) * one(t),
+    lambda t: coo(t) * t.sparse_coo_tensor((4, 5)), lambda t: t.sparse_coo_tensor((4, 5)) * coo(t),
+    lambda t: coo(t, dtype=t.float64) * t.sparse_coo_tensor([[3], [1]], [math.inf], (4, 5)),
+    lambda t: t.sparse_coo_tensor((4, 5)).t(), lambda t: coo(t).square(), lambda t: coo(t).to_sparse_csr().square(),
 )
 def test_arithmetic_is_on_the_values(program: Program) -> None:
     assert outcome(program, mindtorch) == outcome(program, torch)
@@ -150,6 +165,30 @@ def gradients(function: Callable[[Any, Any], Any]) -> Program:
 )
 def test_gradients_are_as_sparse_as_pytorchs(program: Program) -> None:
     assert outcome(program, mindtorch) == outcome(program, torch)
+
+
+@programs(
+    lambda t: of_leaf(t.ceil, coo(t).coalesce()), lambda t: of_leaf(t.neg, coo(t)), lambda t: of_leaf(t.neg, one(t)),
+    lambda t: of_leaf(t.neg, t.sparse_coo_tensor((4, 5))), lambda t: of_leaf(t.square, coo(t)),
+    lambda t: of_leaf(lambda s: s * one(t), coo(t)), lambda t: of_leaf(t.log1p, coo(t).abs()),
+    lambda t: of_leaf(t.log1p, coo(t).abs().to_sparse_csr()),
+    lambda t: t.autograd.grad(t.log1p(x := t.ones(4, 5, requires_grad=True)), x, one(t)),
+)
+def test_the_gradient_of_a_sparse_leaf_is_pytorchs(program: Program) -> None:
+    assert outcome(program, mindtorch) == outcome(program, torch)
+
+
+def of_leaf(function: Callable[[Any], Any], leaf: Any) -> Any:
+    """Return what a leaf receives as its gradient from all elements of a result."""
+    function(leaf.detach_().requires_grad_()).to_dense().sum().backward()
+    return leaf.grad
+
+
+def test_the_gradient_of_log1p_of_a_sparse_tensor_is_warned_of() -> None:
+    leaf = one(mindtorch).requires_grad_()
+    total = mindtorch.log1p(leaf).to_dense().sum()
+    with pytest.warns(UserWarning, match="log1p_backward: received self with sparse layout"):
+        total.backward()
 
 
 def test_the_dispatcher_shows_the_layout() -> None:

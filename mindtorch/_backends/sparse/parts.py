@@ -156,7 +156,8 @@ def zeros_like(self: Tensor, dtype: DType | None = None, layout: Any = None, dev
     check(getattr(memory_format, "name", memory_format) in (None, "preserve_format"),
           "memory format option is only supported by strided tensors")
     if layout is not None and layout is not self.layout:
-        return nothing(self.shape, layout, dtype, device)
+        sparse_dim = self.ndim - parts.dense_dim if layout is sparse_coo else None
+        return nothing(self.shape, layout, dtype, device, sparse_dim)
     return nothing(self.shape, parts.layout, dtype, device, parts.sparse_dim, parts.blocksize, parts.dense_dim)
 
 
@@ -177,7 +178,7 @@ def empty_like(self: Tensor, dtype: DType | None = None, layout: Any = None, dev
     if layout is not None and layout.name == "strided":
         return empty(tuple(self.shape), dtype, None, device)
     check(layout is None or layout is self.layout, lambda: "empty_like with different sparse layout is not supported "
-          f"(self is {layout_name(self.layout)} and you requested {layout_name(layout)})")
+          f"(self is {layout_name(self.layout)} but you requested {layout_name(layout)})")
     return mapped(self, lambda part: part.to(device, copy=True),
                   lambda part: empty(tuple(values.shape), dtype, None, device))
 

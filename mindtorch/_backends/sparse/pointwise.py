@@ -21,7 +21,7 @@ from .compressing import compressed_to_coo, like
 from .coordinates import all_places, coalesce, found, gathered, joined, numbered, put
 
 UNARY = ("abs asin asinh atan atanh ceil deg2rad erf erfinv expm1 floor frac isinf isnan isneginf "
-         "isposinf log1p nan_to_num neg rad2deg relu round round.decimals sgn sign signbit sin sinh sqrt square tan "
+         "isposinf log1p nan_to_num neg rad2deg relu round round.decimals sgn sign signbit sin sinh sqrt tan "
          "tanh trunc threshold_backward angle _conj_physical")
 
 
@@ -86,12 +86,19 @@ def mul(self: Any, other: Any) -> Tensor:
           or not other._sparse.nnz), lambda: "mul: expects sparse inputs with equal dimensionality, number of sparse "
           f"dimensions, and shape of sparse dimensions, but got {list(shape)} and {list(other.shape)} with "
           f"{self._sparse.sparse_dim} and {other._sparse.sparse_dim} sparse dimensions")
-    one, two = coalesce(self)._sparse, coalesce(other)._sparse
-    sizes = shape[:one.sparse_dim]
+    one, two = self._sparse, other._sparse
+    both = one.coalesced and two.coalesced
+    if not both and (one.coalesced or (not two.coalesced and one.nnz >= two.nnz)):  # the coordinates of one remain
+        one, two, self, other = two, one, other, self
+    two, sizes = coalesce(other)._sparse, shape[:one.sparse_dim]
     places, there = found(numbered(one.indices, sizes), numbered(two.indices, sizes))
-    keep = there.nonzero().reshape(-1)
-    values = multiply(one.values[keep], two.values[places[keep]])
-    return coo_tensor(one.indices.index_select(1, keep), values, shape, True)
+    if both or not one.nnz or not two.nnz:
+        keep = there.nonzero().reshape(-1)
+        values = multiply(one.values[keep], two.values[places[keep]])
+        return coo_tensor(one.indices.index_select(1, keep), values, shape, True)
+    values = multiply(one.values, two.values[places])
+    missing = there.logical_not().reshape((-1, *(1,) * (values.ndim - 1)))
+    return coo_tensor(one.indices, values.masked_fill(missing, 0), shape, False)
 
 
 @coo("_sparse_broadcast_to")
@@ -132,7 +139,7 @@ def div(self: Tensor, other: Any, rounding_mode: str | None = None) -> Tensor:
 coo("floor_divide")(lambda self, other: div(self, other, "floor"))
 
 
-@compressed("div.Tensor sub.Tensor")
+@compressed("div.Tensor pow.Tensor_Scalar sub.Tensor")
 def refused(self: Tensor, *args: Any) -> Tensor:
     raise RuntimeError(f"unsupported tensor layout: {layout_name(self.layout)}")
 

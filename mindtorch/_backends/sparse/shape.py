@@ -38,7 +38,7 @@ def permute(self: Tensor, dims: Any) -> Tensor:
         (0, *(d - parts.sparse_dim + 1 for d in rest)))
     indices = parts.indices if still or not first else parts.indices[first]
     same_rows = not first or first[0] == 0  # else PyTorch counts even a single value as not coalesced
-    turned = sparse_tensor(Parts(parts.layout, indices, None, values, parts.coalesced and still),
+    turned = sparse_tensor(Parts(parts.layout, indices, None, values, parts.coalesced and (still or not parts.nnz)),
                            [self.shape[d] for d in order])
     return coalesce(turned) if parts.coalesced and same_rows else turned
 

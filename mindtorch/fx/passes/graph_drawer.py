@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..._base.files import replace_text
 from ..._creation import conversion as _conversion
 from .._names import torch
 from ..graph_module import GraphModule
@@ -30,7 +31,7 @@ class Drawing:
     def write_svg(self, path: str | Path) -> Path:
         """Save the picture as an SVG file."""
         drawn = torch.viz.traced_svg(torch.introspect.traced_facts(self.module))
-        Path(path).write_text(drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1), "utf-8")
+        replace_text(path, drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1))
         return Path(path)
 
     def to_string(self) -> str:
@@ -45,7 +46,7 @@ class Drawing:
 
     def write(self, path: str | Path) -> Path:
         """Save the graph in the language of Graphviz."""
-        Path(path).write_text(self.to_string())
+        replace_text(path, self.to_string())
         return Path(path)
 
 
