@@ -14,6 +14,7 @@ from .._dispatch.dispatcher import resolve, set_local, state_of, tensors_of, wri
 from .._dispatch.keys import AUTOGRAD, INFERENCE, PYTHON
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
+from .._dispatch.torch_dispatch import before_dispatch
 
 
 class GradMode:
@@ -253,6 +254,8 @@ def _leave_graph(view: Any) -> None:
 
 def with_local_state(op: Operator, keys: int) -> Callable[..., Any]:
     """Return the function for a thread with autocast, a pipeline, dispatch modes or inference mode."""
+    if any(mode.pre_dispatch for mode in local.dispatch_modes):
+        return before_dispatch(op)
     if local.below_autograd:
         keys &= ~AUTOGRAD
     elif local.autocast is not None and (call := casting(op)) is not None:

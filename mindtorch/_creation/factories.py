@@ -13,7 +13,7 @@ from .._backends.sparse.parts import nothing
 from .._base.about import wrong_argument
 from .._base.errors import NAMES
 from .._base.formats import strided
-from .._base.symbolic import SymInt
+from .._base.symbolic import SYMBOLIC, SymInt
 from .._dispatch.aten import (
     copy_ as _copy_, empty_like as _empty_like, empty_memory_format as _empty, empty_permuted as _empty_permuted,
     empty_strided as _empty_strided, full as _full, full_like as _full_like, new_empty as _new_empty,
@@ -130,7 +130,7 @@ def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType 
     """Return a tensor filled with a number, of the number's dtype unless given (``torch.full``)."""
     if isinstance(fill_value, Tensor) and not fill_value.requires_grad:
         fill_value = fill_value.item()
-    elif not isinstance(fill_value, (int, float, complex, np.number, np.bool_)):
+    elif not isinstance(fill_value, (int, float, complex, np.number, np.bool_, *SYMBOLIC)):
         raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not "
                         f"{type(fill_value).__name__}")
     made = _full(sizes_of("full", (), size), fill_value, dtype_for("full", dtype, out), layout,

@@ -260,7 +260,7 @@ def _older_form(name: str, args: tuple[Any, ...], kwargs: dict[str, Any],
                           f"the following signatures instead:\n\t{name}({', '.join(map(str, op.schema.parameters))})",
                           stacklevel=4)
             return (), dict(zip(names, args, strict=True))
-    if name in OF_NUMBERS and args and args[0].__class__ in NUMBERS and not method:
+    if name in OF_NUMBERS and args and (args[0].__class__ in NUMBERS or args[0].__class__ in SYMBOLIC) and not method:
         return (registry["full"].call((), args[0], None, None, CPU), *args[1:]), kwargs
     if name == "copy_" and len(args) > 1 and isinstance(args[1], (*NUMBERS, np.number)):
         source = args[1].item() if isinstance(args[1], np.number) else args[1]

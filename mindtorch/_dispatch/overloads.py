@@ -200,10 +200,17 @@ class OpOverload:
         """Run the operator by its composite definition, or return ``NotImplemented`` if it has none
         (``torch._ops.OpOverload.decompose``).
         """
-        kernel = self._operator.kernel(CPU)
-        if kernel is None or not kernel.composite or self._operator.is_explicit or has_derivative(self._operator):
+        if not self.is_composite:
             return NotImplemented
-        return kernel.fn(*self._canonical(args, kwargs))
+        composite: Any = self._operator.kernel(CPU)
+        return composite.fn(*self._canonical(args, kwargs))
+
+    @property
+    def is_composite(self) -> bool:
+        """Whether autograd and modes receive the operators that this one calls ("CompositeImplicitAutograd")."""
+        kernel = self._operator.kernel(CPU)
+        return (kernel is not None and kernel.composite and not self._operator.is_explicit
+                and not has_derivative(self._operator))
 
     def redispatch(self, keyset: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         """Run the operator's function for a set of dispatch keys (``torch._ops.OpOverload.redispatch``)."""
@@ -216,12 +223,11 @@ class OpOverload:
         'CompositeImplicitAutograd' or 'CompositeExplicitAutograd'.
         """
         name = getattr(key, "name", key)
-        kernel = self._operator.kernel(CPU)
-        composite = kernel is not None and kernel.composite
         if name == "CompositeImplicitAutograd":
-            return composite and not self._operator.is_explicit and not has_derivative(self._operator)
+            return self.is_composite
         if name == "CompositeExplicitAutograd":
-            return composite and not self.has_kernel_for_dispatch_key("CompositeImplicitAutograd")
+            kernel = self._operator.kernel(CPU)
+            return kernel is not None and kernel.composite and not self.is_composite
         backend = {"CPU": CPU, "Meta": META, "NPU": NPU}.get(name)
         found = None if backend not in by_key or backend is None else self._operator.kernel(backend)
         return name in self.py_kernels or (found is not None and not found.composite)

@@ -12,7 +12,7 @@ from .._base.formats import strided
 from .dispatcher import TENSOR_TYPES, resolve, switched, tensors_of, written_of
 from .keys import BACKENDS, CPU, PYTHON
 from .local import local
-from .overloads import overload_of, shown_arguments
+from .overloads import OpOverload, overload_of, shown_arguments
 from .registry import Operator, registry
 from .torch_function import insert, refused
 
@@ -60,6 +60,23 @@ def in_python(op: Operator, keys: int) -> Callable[..., Any]:
     return call
 
 
+def before_dispatch(op: Operator) -> Callable[..., Any]:
+    """Return a function that offers a call to the innermost ``pre_dispatch`` mode; what the mode calls goes on to the
+    next one, then to autograd (PyTorch's key "PreDispatch").
+    """
+
+    def call(*args: Any) -> Any:
+        modes = local.dispatch_modes
+        place = max(i for i, mode in enumerate(modes) if mode.pre_dispatch)
+        overload = _shown(op, args)
+        types = tuple(dict.fromkeys(type(tensor) for tensor in tensors_of(args) if tensor._keys & PYTHON))
+        given, keywords = shown_arguments(op, args)
+        with switched(dispatch_modes=modes[:place] + modes[place + 1:], formula=False):
+            return _checked(op, modes[place].__torch_dispatch__(overload, types, given, keywords))
+
+    return call
+
+
 #: Operators whose outputs share memory but count writes separately.
 OWN_COUNTER = ("unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk", "_unsafe_view")
 
@@ -78,8 +95,7 @@ def _with_tensors(op: Operator, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _ask(op: Operator, modes: tuple[Any, ...], tensors: list[Any], args: tuple[Any, ...]) -> Any:
-    by_number = op.name in BY_NUMBER and args[1].__class__ not in TENSOR_TYPES
-    overload, types = overload_of(op, by_number and (BY_NUMBER[op.name] or local.formula)), tuple(map(type, tensors))
+    overload, types = _shown(op, args), tuple(map(type, tensors))
     given, keywords = shown_arguments(op, args)
     if modes:
         mode = modes[-1]
@@ -97,6 +113,12 @@ def _ask(op: Operator, modes: tuple[Any, ...], tensors: list[Any], args: tuple[A
         if result is not NotImplemented:
             return _checked(op, result)
     raise refused(f"torch._ops.{overload}", "__torch_dispatch__", modes, types)
+
+
+def _shown(op: Operator, args: tuple[Any, ...]) -> OpOverload:
+    """Return the overload that a handler receives for a call."""
+    by_number = op.name in BY_NUMBER and args[1].__class__ not in TENSOR_TYPES
+    return overload_of(op, by_number and (BY_NUMBER[op.name] or local.formula))
 
 
 #: Operators that PyTorch overloads for numbers, and whether a call from Python chooses that; formulas always do.

@@ -12,12 +12,13 @@ from typing import Any
 from .._creation import empty, empty_strided
 from .._device import META, device as Device, get_default_device, resolve_device
 from .._dispatch.dispatcher import TENSOR_TYPES, flattened, switched, tensors_of
-from .._dispatch.keys import PYTHON, SPARSES
+from .._dispatch.keys import SPARSES
 from .._dispatch.local import local
 from .._functorch import config
 from .._guards import ConstantSource
 from .._tensor import Tensor
 from .._transforms.pytree import tree_map
+from ..nn.parameter import Parameter
 from ..overrides import TorchFunctionMode
 from ..utils._python_dispatch import TorchDispatchMode
 from . import fake_impls
@@ -34,6 +35,10 @@ from .fake_errors import (
 #: Elements at most of a tensor whose value is kept.
 CONSTANT_NUMEL_LIMIT = 1
 LIFTS = frozenset({"lift", "lift_fresh", "lift_fresh_copy"})
+
+
+#: The classes of tensors that fake ones stand for.
+PLAIN = (Tensor, Parameter)
 
 
 class FakeTensorMode(TorchDispatchMode):
@@ -107,7 +112,7 @@ class FakeTensorMode(TorchDispatchMode):
             UnsupportedOperatorException: if the operator has no meta kernel.
         """
         kwargs = kwargs or {}
-        if any(t._keys & PYTHON and not isinstance(t, FakeTensor) for t in tensors_of((*args, *kwargs.values()))):
+        if any(type(t) not in PLAIN and not isinstance(t, FakeTensor) for t in tensors_of((*args, *kwargs.values()))):
             return NotImplemented  # another class, which sees it first
         canonical = func._canonical(args, kwargs)
         op = func._operator

@@ -37,6 +37,10 @@ FUNCTIONAL = {"normal_": "normal_functional", "bernoulli_.float": "bernoulli.p",
               "rrelu_with_noise": "rrelu_with_noise_functional"}
 
 
+#: Composites that write arguments without their schema's saying so.
+WRITE_STATISTICS = ("batch_norm", "instance_norm")
+
+
 class View(NamedTuple):
     """One step from a tensor to a view of it (``ViewMeta``): an operator, its other arguments, which of several outputs
     the view is, and the grad mode and the version when it was taken.
@@ -134,9 +138,9 @@ class FunctionalTensor(Tensor):
         return mode.__torch_dispatch__(func, types, args, kwargs or {})
 
     @property
-    def elem(self) -> Any:
-        """The value."""
-        return self.value()
+    def elem(self) -> FunctionalTensor:
+        """The tensor that PyTorch's wraps, of which ``torch._from_functional_tensor`` returns the value: this one."""
+        return self
 
     def value(self) -> Any:
         """Return the value, computed again if the memory was written since (``torch._sync``)."""
@@ -239,6 +243,9 @@ class FunctionalTensorMode(TorchDispatchMode):
         with switched(below_autograd=local.below_autograd and not self.recording):
             if op.name in SPECIAL:
                 return SPECIAL[op.name](self, *given)
+            if self.pre_dispatch and ("(a" in op.text or op.name in WRITE_STATISTICS) and func.is_composite:
+                with self:  # what a composite shares and writes is known of the operators that it calls
+                    return func.decompose(*given)
             if op.is_out or op.writes:
                 return self._written(func, given)
             kernel = op.kernel(CPU)

@@ -301,10 +301,19 @@ class _Export:
         given = [(value, LocalSource(name)) for value, name in zip(inputs, self.names, strict=True)
                  if isinstance(value, Tensor) or value.__class__ in SYMBOLIC]
         found = conditions(self.env, [value for value, _ in given], [source for _, source in given],
-                           lambda source: source.name, GuardPrinter, ignore_static=False)
+                           lambda source: source.name, CheckPrinter, ignore_static=False)
         sizes = [code for code in found if ".stride()" not in code and ".storage_offset()" not in code]
         return [code for code in sizes if not re.fullmatch(r".* >= 2", code) or any(
             isinstance(spec, Dim) and spec.min >= 2 for specs in self.specs for spec in tree_leaves([specs]))]
+
+
+class CheckPrinter(GuardPrinter):
+    """Prints the conditions that an exported program checks, each end of a range alone."""
+
+    def of_range(self, name: str, least: int | None, most: int | None) -> list[str]:
+        """Return the conditions that a size is in a range, of which an end may be open."""
+        ends = [f"{name} >= {least}"] if least is not None else []
+        return ends + ([f"{name} <= {most}"] if most is not None else [])
 
 
 def _check_names(specs: Any) -> None:

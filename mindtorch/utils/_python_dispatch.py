@@ -18,6 +18,8 @@ class TorchDispatchMode:
     autograd (``torch.utils._python_dispatch.TorchDispatchMode``). While the method runs, the mode is not active.
     """
 
+    pre_dispatch: bool = False  #: whether operators come before autograd, autocast and other modes, composites whole
+
     def __init__(self, _dispatch_key: Any = None):
         pass
 

@@ -137,6 +137,60 @@ def test_switches_of_grad_mode_are_nodes_before_dispatch() -> None:
     assert code == expected and gradient == pytest.approx(expected_gradient)
 
 
+#: Programs whose graphs above autograd are PyTorch's; in others, PyTorch records how ``torch.tensor`` detaches.
+BEFORE_DISPATCH = {
+    **{name: PROGRAMS[name] for name in ("operators", "composites", "a tensor from outside", "parameters", "factories",
+                                         "several outputs", "lists", "an output that is given")},
+    "products": lambda lib, x: (x @ x.T, lib.matmul(x, x[0]), lib.nn.functional.scaled_dot_product_attention(x, x, x)),
+    "views of views": lambda lib, x: x.reshape(-1).flatten().chunk(2)[0].contiguous(),
+}
+
+
+@pytest.mark.parametrize("name", BEFORE_DISPATCH)
+def test_the_graph_before_dispatch_has_pytorchs_composites(name) -> None:
+    ours, theirs = (graph(lib, BEFORE_DISPATCH[name], lib.arange(12.0).reshape(3, 4), pre_dispatch=True)
+                    for lib in LIBS)
+    assert ours == theirs
+
+
+def functional(lib, program, x):
+    tensors = module(lib, "_subclasses.functional_tensor")
+    with tensors.FunctionalTensorMode(pre_dispatch=True, export=True):
+        return lib._from_functional_tensor(program(lib, tensors.FunctionalTensor.to_functional(x)).elem)
+
+
+def write_to_a_view(lib, x):
+    y = lib.matmul(x, x) + x
+    y.flatten().mul_(3)
+    return y
+
+
+@pytest.mark.parametrize("program", (write_to_a_view, lambda lib, x: lib.matmul(x, x).mul_(5),
+                                     lambda lib, x: (x @ x + x.transpose(1, 0)).view(2, 8)))
+def test_functionalization_before_dispatch_keeps_composites_that_share_nothing(program) -> None:
+    ours, theirs = (graph(lib, lambda lib, x: functional(lib, program, x), lib.arange(16.0).reshape(4, 4),
+                          pre_dispatch=True) for lib in LIBS)
+    assert ours == theirs
+
+
+def test_a_number_that_data_decides_is_a_symbol_among_fake_tensors() -> None:
+    def traced(lib):
+        code = graph(lib, lambda lib, x: lib.full((2,), x.item()), lib.tensor(3), tracing_mode="fake")
+        return re.findall(r"ops\.aten\.[\w.]+", code)
+
+    assert traced(mindtorch) == traced(torch)
+
+
+@pytest.mark.parametrize("question", (
+    lambda lib, x: bool(x.sum() > 0), lambda lib, x: not x.sum(), lambda lib, x: x.item() == 2.5,
+    lambda lib, x: lib.is_nonzero(x.sum()), lambda lib, x: 3 in x, lambda lib, x: lib._assert(x.sum() > 0, "")))
+def test_a_question_about_data_has_no_answer_among_fake_tensors(question) -> None:
+    for mode in ("fake", "symbolic"):
+        for lib in LIBS:
+            refused = graph(lib, lambda lib, x: 1 if question(lib, x) else 0, lib.tensor([3.0]), tracing_mode=mode)
+            assert refused.startswith("Could not guard on data-dependent expression")
+
+
 def test_nodes_describe_their_values() -> None:
     traced = module(mindtorch, "fx.experimental.proxy_tensor").make_fx(lambda x: x.t().max(1))(mindtorch.ones(3, 4))
     node = next(node for node in traced.graph.nodes if node.name == "t")
@@ -156,6 +210,8 @@ SYMBOLIC = {
     "a range that data ends": (lambda lib, x: lib.arange(0, x.item()), (5,)),
     "a shape is returned": (lambda lib, x: lib.broadcast_shapes(x.size(), x.size(0)), ([1.0, 2.0],)),
     "a trace within a trace": (nested, ([1.0, 2.0],)),
+    "a root of a size": (lambda lib, x: x / x.size(-1) ** 0.5, ([1.0, 2.0],)),
+    "a negated size": (lambda lib, x: lib.empty(-x.size(0) + 10), ([1.0, 2.0],)),
 }
 
 

@@ -125,6 +125,41 @@ def test_what_is_known_after_a_guard_is_what_pytorch_knows(first: int) -> None:
         assert known[0] == known[1], asked
 
 
+def in_range(a: Any) -> Any:
+    assert 5 < a.shape[0] < 20
+    return a.cos()
+
+
+def smaller(a: Any, b: Any) -> Any:
+    assert a.shape[0] + b.shape[0] < 20
+    return a.cos()
+
+
+@pytest.mark.parametrize("program, shapes", [(in_range, [(15,)]), (smaller, [(8,), (9,)]),
+                                             (lambda a, b: a @ b, [(8, 3), (3, 5)])])
+def test_the_guards_of_a_trace_read_as_pytorchs(program: Any, shapes: Any) -> None:
+    found = []
+    for lib in LIBRARIES:
+        traced = module(lib, "fx.experimental.proxy_tensor").make_fx(program, tracing_mode="symbolic")(
+            *[lib.ones(shape) for shape in shapes])
+        env = traced.shape_env
+        values = module(lib, "fx.experimental.symbolic_shapes").fx_placeholder_vals(traced)
+        names = ["a", "b"][:len(values)]
+        found.append([*(env.produce_guards(values, names, **options) for options in (
+            {"_simplified": True}, {}, {"ignore_static": False})), len(env.get_nontrivial_guards())])
+    assert found[0] == found[1]
+
+
+REAL: dict[Any, Any] = {lib: lib.ones(3, 3) for lib in LIBRARIES}
+
+
+def test_a_class_that_fake_tensors_do_not_stand_for_is_refused() -> None:
+    for lib in LIBRARIES:
+        kind = type("Kind", (lib.Tensor,), {})
+        with module(lib, "_subclasses").FakeTensorMode(), pytest.raises(TypeError, match="Multiple dispatch failed"):
+            lib.ops.aten.t.default(REAL[lib].as_subclass(kind))
+
+
 def test_sizes_0_and_1_are_numbers_and_equal_sizes_one_symbol() -> None:
     env = shape_env(mindtorch)
     x = symbolic(mindtorch, env, "x", 1, 6, 6, 0)

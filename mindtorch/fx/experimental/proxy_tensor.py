@@ -324,8 +324,10 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         return proxy_call(self, func, self.pre_dispatch, args, kwargs or {})
 
     def note_grad_mode(self) -> None:
-        """Write a node for a switch of grad mode since the last operator, if the graph is to be run under autograd."""
-        if self.pre_dispatch and local.grad_enabled is not self.grad_mode:
+        """Write a node for a switch of grad mode since the last operator, if the graph is to be run under autograd. A
+        backward pass switches it for itself.
+        """
+        if self.pre_dispatch and local.task is None and local.grad_enabled is not self.grad_mode:
             self.grad_mode = local.grad_enabled
             self.tracer.create_node("call_function", _set_grad_enabled, (self.grad_mode,), {})
 
@@ -478,9 +480,9 @@ def make_fx(f: Callable[..., Any], decomposition_table: Mapping[Any, Callable[..
 
     With ``tracing_mode='real'`` the operators compute on the arguments themselves, which ``f`` may write; with 'fake'
     on fake tensors; with 'symbolic' on fake tensors whose sizes are symbols, so that the graph serves for other sizes.
-    Operators of ``decomposition_table`` are replaced by what their functions call. With ``pre_dispatch``, switches of
-    grad mode are nodes, too; composites are recorded as the operators that they call, unlike PyTorch's with it. A
-    node's ``meta["torch_fn"]`` names the function of the library that was called.
+    Operators of ``decomposition_table`` are replaced by what their functions call. With ``pre_dispatch``, operators are
+    recorded above autograd, composites whole, and switches of grad mode are nodes, too. A node's ``meta["torch_fn"]``
+    names the function of the library that was called.
 
     Raises:
         AssertionError: for another ``tracing_mode``.
@@ -524,13 +526,11 @@ def _fake_mode(tracing_mode: str, args: Any, allow_non_fake_inputs: bool) -> Any
     found = next((leaf.fake_mode for leaf in tree_leaves(args) if is_fake(leaf)), None)
     if found is not None:
         return found
-    if tracing_mode == "fake":
-        return FakeTensorMode(allow_fallback_kernels=True, allow_non_fake_inputs=allow_non_fake_inputs,
-                              static_shapes=True)
     from .symbolic_shapes import ShapeEnv
 
-    return FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=allow_non_fake_inputs,
-                          shape_env=ShapeEnv())
+    static = tracing_mode == "fake"  # its symbols are of numbers that data decides
+    return FakeTensorMode(allow_fallback_kernels=static, allow_non_fake_inputs=allow_non_fake_inputs,
+                          shape_env=ShapeEnv(), static_shapes=static)
 
 
 def _fakes(mode: Any, args: Any, tracing_mode: str) -> Any:

@@ -622,6 +622,15 @@ class ShapeEnv:
     guards_in_words = size_guards.guards_in_words
     bind_symbols = size_guards.bind_symbols
 
+    def get_nontrivial_guards(self) -> list[Any]:
+        """Return the guards' conditions that the ranges of symbols do not hold (``ShapeEnv.get_nontrivial_guards``)."""
+        known = [self.replace(guard.expr) for guard in self.guards]
+        return [self.simplify(expr) for expr in known if expr.free_symbols and not size_guards.is_a_range(expr)]
+
+    def format_guards(self, verbose: bool = False) -> str:
+        """Return the guards, one a line, ``verbose`` with the line that asked for each (``ShapeEnv.format_guards``)."""
+        return "\n".join(f" - {guard.expr}{f' {guard.sloc}' if verbose else ''}" for guard in self.guards)
+
     @contextmanager
     def suppress_guards(self) -> Iterator[None]:
         """Answer questions in a block without guards."""
@@ -661,12 +670,14 @@ PASSING = (f"{PACKAGE}._base.symbolic", f"{PACKAGE}._methods.symbolic", f"{PACKA
 
 def asked_by_the_library() -> bool:
     """Return True if a rule of the library asks about a size, and not the program. There, sizes that depend on data
-    count as neither 0 nor 1 (PyTorch's ``guard_size_oblivious``), and as equal to no other (``guard_or_false``).
+    count as neither 0 nor 1 (PyTorch's ``guard_size_oblivious``), and as equal to no other (``guard_or_false``). The
+    truth of a tensor is no size.
     """
     frame = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith(PASSING):
         frame = frame.f_back  # type: ignore[assignment]
-    return frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE
+    name = "" if frame is None else frame.f_globals.get("__name__", "")
+    return name.partition(".")[0] == PACKAGE and name != f"{PACKAGE}._tensor.values"
 
 
 def _condition(expr: Any, value: Any) -> Any:

@@ -17,6 +17,8 @@ from .dims import ConstraintViolationError, RelaxedUnspecConstraint, StrictMinMa
 if TYPE_CHECKING:
     from .shape_env import ShapeEnv
 
+#: The least size that a symbol stands for, unless a guard excludes it: 0 and 1 are numbers.
+DEFAULT_LEAST = 2
 NUMBERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
 
@@ -36,6 +38,12 @@ class GuardPrinter(PythonCodePrinter):
     def _print_Function(self, expr: Any) -> str:
         return expr._pythoncode(self) if hasattr(expr, "_pythoncode") else super()._print_Function(expr)
 
+    def of_range(self, name: str, least: int | None, most: int | None) -> list[str]:
+        """Return the conditions that a size is in a range, of which an end may be open."""
+        ends = [f"{least} <= {name}"] if least is not None else []
+        ends += [f"{name} <= {most}"] if most is not None else []
+        return [" and ".join(ends)] if ends else []
+
     _print_FloorDiv = _print_CleanDiv = _print_Mod = _print_PythonMod = _print_Function
 
 
@@ -47,6 +55,11 @@ class WordPrinter(GuardPrinter):
 
     def _print_Relational(self, expr: Any) -> str:
         return f"{self._print(expr.lhs)} {self.RELATIONS[expr.rel_op]} {self._print(expr.rhs)}"
+
+    def of_range(self, name: str, least: int | None, most: int | None) -> list[str]:
+        """Return the conditions that a size is in a range, of which an end may be open."""
+        ends = [f"{name} is at least {least}"] if least is not None else []
+        return ends + ([f"{name} is at most {most}"] if most is not None else [])
 
     def _print_Mul(self, expr: Any) -> str:
         return " times ".join(self.parenthesize(arg, 50) for arg in expr.args)
@@ -84,8 +97,9 @@ def numbers_of(placeholder: Any, source: Source) -> list[tuple[Source, Any]]:
 
 def conditions(env: ShapeEnv, placeholders: Sequence[Any], sources: Sequence[Source], name: Callable[[Source], str],
                printer: type[GuardPrinter], ignore_static: bool = True,
-               constraints: Sequence[Any] | None = None) -> list[str]:
-    """Return the conditions on inputs under which a traced program holds.
+               constraints: Sequence[Any] | None = None, simplified: bool = False) -> list[str]:
+    """Return the conditions on inputs under which a traced program holds; ``simplified``, without those that say how
+    inputs share their symbols and that a size is neither 0 nor 1.
 
     Raises:
         ConstraintViolationError: if a size that the user marked as free became a number, or has a smaller range.
@@ -111,23 +125,24 @@ def conditions(env: ShapeEnv, placeholders: Sequence[Any], sources: Sequence[Sou
                                        + "".join(f"\n  - {line}" for line in wrong))
     show = printer(names)
     symbols = {symbol: sympy.Symbol(text) for symbol, text in names.items()}
-    for text, expr in equal:
+    for text, expr in equal if not simplified else []:
         if expr.free_symbols <= names.keys():
             out.append(show.doprint(sympy.Eq(sympy.Symbol(text), expr.xreplace(symbols), evaluate=False)))
     for guard in env.guards:
         expr = env.replace(guard.expr)
-        if expr.free_symbols and expr.free_symbols <= names.keys() and not _is_a_range(expr):
+        if expr.free_symbols and expr.free_symbols <= names.keys() and not is_a_range(expr):
             out.append(show.doprint(expr))
     for symbol, text in names.items():
         values = env.var_to_range.get(symbol)
         if values is not None and values.is_int:
-            for relation, end in ((sympy.Ge, values.lower), (sympy.Le, values.upper)):
-                if math.isfinite(end) and not (relation is sympy.Ge and end <= 0):
-                    out.append(show.doprint(relation(sympy.Symbol(text), sympy.Integer(end), evaluate=False)))
+            usual = DEFAULT_LEAST if simplified else 0
+            least = int(values.lower) if math.isfinite(values.lower) and values.lower > usual else None
+            most = int(values.upper) if math.isfinite(values.upper) else None
+            out += show.of_range(text, least, most)
     return list(dict.fromkeys(out))
 
 
-def _is_a_range(expr: Any) -> bool:
+def is_a_range(expr: Any) -> bool:
     """Return True for a comparison of one symbol with a number, which the symbol's range holds."""
     return (isinstance(expr, (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge))
             and {expr.lhs.is_Symbol, expr.rhs.is_Symbol} == {True, False} and bool(expr.lhs.is_number
@@ -155,10 +170,10 @@ def _violation(env: ShapeEnv, constraint: Any, source: Source, expr: Any) -> lis
 def produce_guards(env: ShapeEnv, placeholders: Sequence[Any], sources: Sequence[Source | str],
                    source_ref: Callable[[Source], str] = lambda source: source.name, *,
                    input_contexts: Sequence[Any] | None = None, ignore_static: bool = True,
-                   **unused: Any) -> list[str]:
-    """Return the conditions on inputs as Python code (``ShapeEnv.produce_guards``). A source may be a name."""
-    named = [ConstantSource(source) if isinstance(source, str) else source for source in sources]
-    return conditions(env, placeholders, named, source_ref, GuardPrinter, ignore_static, input_contexts)
+                   _simplified: bool = False, **unused: Any) -> list[str]:
+    """Return the conditions on inputs as Python code (``ShapeEnv.produce_guards``). A source may be a local's name."""
+    named = [LocalSource(source) if isinstance(source, str) else source for source in sources]
+    return conditions(env, placeholders, named, source_ref, GuardPrinter, ignore_static, input_contexts, _simplified)
 
 
 def guards_in_words(env: ShapeEnv, placeholders: Sequence[Any], sources: Sequence[Source]) -> list[str]:

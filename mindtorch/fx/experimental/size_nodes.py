@@ -21,6 +21,7 @@ from ...utils._sympy import functions
 #: Python's function of an expression's parts, by sympy class. Sums and products take their parts two by two.
 OPERATIONS: dict[Any, Callable[..., Any]] = {
     sympy.Add: operator.add, sympy.Mul: operator.mul, sympy.Pow: operator.pow, functions.PowByNatural: operator.pow,
+    functions.FloatPow: operator.pow,
     functions.FloorDiv: operator.floordiv, functions.CleanDiv: operator.floordiv, functions.Mod: operator.mod,
     functions.PythonMod: operator.mod, functions.IntTrueDiv: operator.truediv,
     functions.FloatTrueDiv: operator.truediv, functions.ToFloat: sym_float, functions.TruncToInt: math.trunc,
@@ -84,6 +85,8 @@ class SizeNodes:
             (value, condition), (other, _) = expr.args
             parts = [self._of(part, node) for part in (condition, value, other)]
             return self._written(sym_ite, tuple(parts), expr, node)
+        if expr.is_Mul and expr.args[0] == -1:
+            return self._written(operator.neg, (self._of(-expr, node),), expr, node)
         function = OPERATIONS.get(type(expr))
         if function is None:
             raise NotImplementedError(f"no function of Python computes {expr} in a graph")
