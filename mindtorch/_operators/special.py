@@ -19,7 +19,7 @@ from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, DType, finfo
 from .._tensor import Tensor
-from . import composites, operator, schemas
+from . import composites, differentiates, operator, schemas
 from .pointwise import not_implemented
 
 
@@ -51,8 +51,10 @@ def check_mvlgamma(promoted: DType, self: Tensor, p: int) -> None:
 def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) -> Tensor:
     eps = None if eps is not None and eps < 0 else eps
     low, high = (0.0, 1.0) if eps is None else (eps, 1 - eps)
-    slope = grad_output / (self * (1 - self))
-    return slope.masked_fill_((self < low) | (self > high), nan if eps is None else 0.0)
+    slope, beyond = grad_output / (self * (1 - self)), nan if eps is None else 0.0
+    if differentiates(slope):
+        return where((self >= low) & (self <= high), slope, slope.new_full((), beyond))
+    return slope.masked_fill_((self < low) | (self > high), beyond)
 
 
 def mvlgamma_backward(grad: Tensor, self: Tensor, p: int) -> Tensor:

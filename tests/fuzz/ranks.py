@@ -17,8 +17,8 @@ import numpy as np
 import mindtorch
 import mindtorch.distributed as dist
 from mindtorch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
-from tests.fuzz.modes import Drawn, differentiable, program
-from tests.support import Outcome, port
+from tests.fuzz.modes import Drawn, differentiable, ported, program
+from tests.support import Outcome
 
 #: What DTensors refuse, as PyTorch's do.
 REFUSED = ("sharding strategy", "sharding rule", "mixed torch.Tensor and DTensor", "NotImplementedError", "DTensor",
@@ -45,7 +45,7 @@ def differences(number: int, seed: int, mesh: Any) -> list[str]:
     """Return in what a program on DTensors differs from the one on tensors."""
     drawn = random.Random(seed * 10**9 + number)
     made = program(drawn)
-    tensors = [x.contiguous() for x in port(made.inputs, mindtorch)]
+    tensors = [x.contiguous() for x in ported(made.inputs, mindtorch)]
     if len(differentiable(made.inputs)) < len(tensors) or any(x.is_complex() for x in tensors):
         return []
     whole = Outcome.of(outputs, made, tensors)

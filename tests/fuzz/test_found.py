@@ -78,6 +78,9 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
     **{f"{mode} of {name} at NaN": (mode, f"v2 = F.{name}(v0, v1, reduction='none')", [
         floats(0.25, NAN, 1, 2.5, INF), floats(0.5, 0, 0, 0, 0)])
        for mode in ("gradients", "second gradients", "tangents") for name in ("huber_loss", "smooth_l1_loss")},
+    **{f"{mode} of logit({eps}), transposed, at its bounds and NaN": (
+        mode, f"v1 = v0.t().logit({eps})", [torch.tensor([[0.25, NAN, -1], [0, 0.5, 1], [2, 0.75, 0.125]])])
+       for mode in ("gradients", "second gradients", "tangents") for eps in ("", "0.125", "0.5")},
     **{f"batch_norm without channels, of shape {shape}": (
         "plainly", "v1 = F.batch_norm(v0, None, None, training=True)", [torch.ones(shape)]) for shape in ((), 1, 2)},
     "write into a transposed constant in a Jacobian": (
