@@ -420,6 +420,7 @@ EXPLAINED = [Explained(*row) for row in (
     (".*", "", "view size is not compatible", "PyTorch refuses some strides."),
     (".*", "inv|solve|det|matrix_exp", r"[\d.]+e\+?1[2-9]\b|e\+[2-9]\d|_LinAlgError",
      "Solutions of singular matrices are rounding errors."),
+    (".*", r"solve\((v\d+), \1\)", "value: ", "How far the solution is from the identity depends on the condition."),
     (".*", "", UNDEFINED + r".*j\)", "Of complex numbers that are not finite PyTorch's vector loop and BLAS make other "
      "NaNs than its scalar loop."),
     (".*", "", "setStorage: sizes|self indexing axis dim should be positive", "PyTorch finds an index beyond an empty "
@@ -459,6 +460,10 @@ EXPLAINED = [Explained(*row) for row in (
      "of float16."),
     ("tangents|jacfwd|hessian", "", "torch .*this_view_meta->has_fw_view", "PyTorch asserts that the tangent "
      "of what is conjugated or negated when it is read is so too."),
+    (".*", "max_pool1d.*(negated|imag)", "value: ", "PyTorch's max_pool1d reads the memory of what is negated "
+     "when it is read."),
+    (".*", r"attention.*bool shape \(0", "dtype: bool, torch int64", "PyTorch's attention of bools without elements "
+     "sums them."),
     ("inference", "", "^(conj|neg): True, torch False$", "In inference mode PyTorch's composite operators resolve what "
      "is conjugated or negated when it is read."),
     (".*npu.*", r"select_scatter.*strides \((1, )+1\)", "value: ", "On PyTorch's CPU the output shares memory between "
@@ -475,8 +480,8 @@ EXPLAINED = [Explained(*row) for row in (
 
     (r"(?!plainly|inference|functionalized|traced).*", "", "no error, torch .*(can't be cast to the desired|doesn't "
      "match the broadcast)", "PyTorch computes terms of derivatives in place, where they do not fit."),
-    (DERIVED, "kthvalue|median|topk|quantile", r"^(output \d: )?value: ", "Which of equal elements, or of NaNs, is "
-     "selected depends on how PyTorch partitions them."),
+    (DERIVED, r"kthvalue|median|topk|quantile|(max|min)\(\)", r"^(output \d: )?value: ", "Which of "
+     "equal elements, or of NaNs, is selected depends on how PyTorch partitions them."),
     (DERIVED, "", r"Autograd not support dtype: \w+", "PyTorch's derivative of select_scatter refuses an integer "
      "tensor."),
     (DERIVED, "cummax", "requires_grad: False, torch True|outputs, torch", "PyTorch's gradient of an empty cummax is "
@@ -557,8 +562,8 @@ EXPLAINED = [Explained(*row) for row in (
 
 
 def explanation(mode: str, drawn: Drawn, difference: str) -> str | None:
-    lines = "; ".join([*drawn.lines, *(f"{x.dtype} shape {tuple(x.shape)} strides {x.stride()}"
-                                       for x in drawn.inputs)])
+    lines = "; ".join([*drawn.lines, *(f"{x.dtype} shape {tuple(x.shape)} strides {x.stride()}{' negated' * x.is_neg()}"
+                                       f"{' conjugated' * x.is_conj()}" for x in drawn.inputs)])
     return next((row.reason for row in EXPLAINED if re.fullmatch(row.mode, mode) and re.search(row.operator, lines)
                  and re.search(row.difference, difference)), None)
 
@@ -709,7 +714,8 @@ def case(number: int, seed: int = 0, only: str | None = None) -> Case:
         if unexplained:
             made = shrink(mode, made)
             unexplained = compare(mode, made)
-    described = "; ".join(f"v{i} = {x.dtype} {tuple(x.shape)} strides {x.stride()} {x.tolist()}"
+    described = "; ".join(f"v{i} = {x.dtype} {tuple(x.shape)} strides {x.stride()}{' negated' * x.is_neg()}"
+                          f"{' conjugated' * x.is_conj()} {x.tolist()}"
                           for i, x in enumerate(made.inputs))
     return Case(mode, f"{mode}: {'; '.join(made.lines)} where {described}", unexplained,
                 [reason for reason in reasons.values() if reason is not None])
