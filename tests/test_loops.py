@@ -513,9 +513,14 @@ def test_a_loop_of_a_compiled_program_is_loaded_from_the_disk_without_numba() ->
 def test_a_loop_refuses_arrays_that_its_code_is_not_for_and_takes_numbers_of_numpy() -> None:
     cube, threshold = (getattr(loops, name).compiled(REPAID + 1) for name in ("cube", "threshold_backward"))
     x, out = np.arange(1, 8, dtype=np.float32), np.empty(7, np.float32)
-    for wrong in (x.astype(np.float64), x[::2], x[None]):
+    for wrong in (x.astype(np.float64), x[::2]):
         with pytest.raises(TypeError, match="takes a contiguous array of float32 with 1 dimensions as argument 0"):
             cube(wrong, out)
+    lines = loops.sum_lines.compiled(REPAID)
+    with pytest.raises(TypeError, match="of float32 with 2 dimensions as argument 0"):
+        lines(x, out)
+    cube(x.reshape(1, 7, 1), out)  # a vector is any array's elements
+    np.testing.assert_array_equal(out, x**3)
     unaligned = np.frombuffer(b"-" + x.tobytes(), np.float32, offset=1)
     assert not unaligned.flags.aligned and not unaligned.flags.writeable
     cube(unaligned, out)

@@ -29,7 +29,7 @@ from .._dispatch.schemas import registry
 from .._dtype import FLOATING
 from .anomaly import AnomalyMode, remember_call
 from .node import Node, new, next_sequence_nr
-from .saved import Saved, SavedTensor, check_unchanged, freed, save, twin, unwritten
+from .saved import Saved, SavedTensor, check_unchanged, freed, save, saved_as, twin
 from .written import FACT_OF, applying, keeping, recording
 
 Formula = Callable[..., Any]
@@ -431,7 +431,7 @@ class OperatorNode(Node):
             raise freed(self)
         found: Saved | None = self.saved[at] if i is None else self.saved[at][i]
         if found.__class__ in TENSOR_TYPES:
-            found = self.saved[at] = unwritten(found)
+            found = self.saved[at] = saved_as(found)
         return found
 
     def _kept_names(self) -> list[str]:

@@ -202,8 +202,9 @@ def run(task: Task, results: list[Any], create_graph: bool) -> Any:
             gradient, mine = results[position], False
             if gradient is not None:
                 if node._makes_gradients and not create_graph and (node._hooks is None or not node._hooks.post):
-                    mine = ((gradient._version_counter is None and len(results) == 1 and gradient is not arrived[0])
-                            or is_own(gradient, results, arrived, own))
+                    mine = node._gives_own or (
+                        (gradient._version_counter is None and len(results) == 1 and gradient is not arrived[0])
+                        or is_own(gradient, results, arrived, own))
                 array = gradient._array
                 if array is None or array.shape != target._out_shape or gradient._dtype is not target._out_dtype:
                     gradient, mine = fit(gradient, target._outputs[number], node, position, mine)

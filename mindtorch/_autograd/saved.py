@@ -174,10 +174,10 @@ def keep_list(value: Any, fact: Callable[[Any], Any] | None) -> Any:
     return [save(item) if item.__class__ in TENSOR_TYPES else item for item in value]
 
 
-def unwritten(tensor: Any) -> Saved:
-    """Return a ``Saved`` of a tensor that was saved directly, because it had not been written."""
+def saved_as(tensor: Any, version: int = 0) -> Saved:
+    """Return a ``Saved`` of an input that was kept directly, with the version that it had."""
     saved = new(Saved)
-    saved.tensor, saved.version, saved.output_nr, saved.packed = tensor, 0, None, None
+    saved.tensor, saved.version, saved.output_nr, saved.packed = tensor, version, None, None
     return saved
 
 

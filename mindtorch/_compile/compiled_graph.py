@@ -11,7 +11,7 @@ import numpy as np
 
 from .._autograd.engine import grad
 from .._autograd.node import Node, new, next_sequence_nr
-from .._autograd.saved import Saved, freed, save
+from .._autograd.saved import freed, save, saved_as
 from .._creation import zeros
 from .._device import CPU
 from .._dispatch import dispatcher
@@ -30,7 +30,6 @@ from .passes import optimise
 from .program import Program, Writer
 from .running import tensor_of, with_layout
 
-ndarray = np.ndarray
 DOUBLE_BACKWARD = "torch.compile with aot_autograd does not currently support double backward"
 
 
@@ -38,8 +37,9 @@ class CompiledFunctionBackward(Node):
     """The node of a compiled call in the autograd graph: one for the whole program."""
 
     entry: CompiledGraph
-    _makes_gradients = True
-    _inputs: tuple[Saved, ...] = ()
+    _makes_gradients = _gives_own = True
+    _inputs: tuple[Any, ...] = ()
+    _versions: tuple[int, ...] = ()  #: of the inputs
     _saved: Any = ()
     _freed = False
 
@@ -55,7 +55,9 @@ class CompiledFunctionBackward(Node):
         entry = self.entry
         if local.grad_enabled:
             return self._with_graph(grads)
-        arrays = [item if item.__class__ is ndarray else item.unpack(self)._array for item in self._saved]
+        arrays = [*self._saved]
+        for number in entry.unpacked:
+            arrays[number] = arrays[number].unpack(self)._array
         for gradient, tangent in zip(grads, entry.joint.tangents, strict=True):
             if gradient is not None and gradient._array is not None and not gradient._keys & ~1 and (
                     tangent.is_contiguous):
@@ -65,14 +67,9 @@ class CompiledFunctionBackward(Node):
         assert entry.backward is not None
         results: list[Any] = [None] * self._width
         made = entry.backward(arrays, bool(dispatcher.mode & OBSERVED))
-        taken = {*map(id, arrays)}  # arrays that belong to another tensor
-        for place, array, dtype in zip(entry.joint.wanted, made, entry.results, strict=True):
-            alone = dtype is not None and id(array) not in taken
-            taken.add(id(array))
-            if alone and array.flags.c_contiguous:
-                results[place] = from_array(array, dtype)
-            else:
-                results[place] = tensor_of(array if alone else array.copy("K"))
+        for place, array, (dtype, alone) in zip(entry.joint.wanted, made, entry.results, strict=True):
+            results[place] = from_array(array, dtype) if dtype is not None else tensor_of(
+                array if alone else array.copy("K"))
         if any(gradient is None for gradient in grads):
             for place, roots in zip(entry.joint.wanted, entry.joint.reached, strict=True):
                 if all(grads[i] is None for i in roots):
@@ -84,7 +81,8 @@ class CompiledFunctionBackward(Node):
         entry, joint = self.entry, self.entry.joint
         if not entry.is_repeatable:
             raise RuntimeError(DOUBLE_BACKWARD)
-        inputs = [alias(saved.unpack(self)) for saved in self._inputs]  # so that none is made of another one
+        inputs = [alias(saved_as(tensor, version).unpack(self)) for tensor, version in zip(
+            self._inputs, self._versions, strict=True)]  # so that none is made of another one
         results = entry.again(inputs)
         outputs, gradients = zip(*[(results[i], gradient) for i, gradient in zip(
             joint.differentiable, grads, strict=True) if gradient is not None], strict=True)
@@ -97,7 +95,7 @@ class CompiledFunctionBackward(Node):
 
     def release_variables(self) -> None:
         """Free what was saved for backward."""
-        self._inputs, self._saved, self._freed = (), (), True
+        self._inputs, self._versions, self._saved, self._freed = (), (), (), True
 
 
 def array_of(gradient: Any, like: Value) -> np.ndarray:
@@ -147,10 +145,13 @@ class CompiledGraph:
         self.described: Any = None  #: what the node stores of the outputs
         self.written: list[int] = []  #: which inputs the program writes into
         self.versions: dict[int, int] = {}  #: by how much the versions of inputs grow
-        self.results: list[Any] = []  #: of the backward program: the dtypes of results in memory of their own
+        #: Of the results of the backward program: the dtype, if it is contiguous in memory of its own; and whether
+        #: the memory is its own.
+        self.results: list[tuple[Any, bool]] = []
         self.is_repeatable = False  #: whether the operators may run again on the inputs
         self.saved_inputs: dict[int, int] = {}
         self.saved_roots: dict[int, int] = {}
+        self.unpacked: tuple[int, ...] = ()  #: which saved values are tensors, whose versions are checked
         self.calls = 0
         start = perf_counter()
         try:
@@ -202,6 +203,7 @@ class CompiledGraph:
                 self.saved_inputs[number] = placed[value]
             elif value in self.roots:
                 self.saved_roots[number] = self.roots.index(value)
+        self.unpacked = *self.saved_inputs, *self.saved_roots
         memories = [value.memory for value in (*self.roots, *joint.forward.inputs)]
         if len({*map(id, memories)}) != len(memories):
             raise CannotCompile("two results share memory in a way that no view says")
@@ -218,7 +220,7 @@ class CompiledGraph:
         for value in backward.outputs:
             own = value.memory in inside and id(value.memory) not in taken
             taken.add(id(value.memory))
-            self.results.append(value.dtype if own else None)
+            self.results.append((value.dtype if own and value.is_contiguous else None, own))
         self.backward = Writer(backward).write()
 
     # -- running ---------------------------------------------------------------------------------------------------
@@ -254,11 +256,12 @@ class CompiledGraph:
         node.entry = self
         node._width = len(inputs)
         node._links = tuple([(number, *inputs[number]._grad_edge()) for number in joint.wanted])
+        node._inputs, node._versions = inputs, tuple([
+            0 if (cell := tensor._version_counter) is None else cell[0] for tensor in inputs])
         node._several, node._out_shape, node._out_dtype = self.described
         kept: list[Any] = list(made[len(results):])
-        node._inputs = saved = tuple(map(save, inputs))
         for position, number in self.saved_inputs.items():
-            kept[position] = saved[number]
+            kept[position] = save(inputs[number])
         for position, number in self.saved_roots.items():
             kept[position] = save(results[number]._saved_alias())
         node._saved = kept

@@ -14,7 +14,7 @@ from .._autograd.anomaly import set_detect_anomaly
 from .._autograd.derivative import OperatorNode
 from .._autograd.function import BackwardCFunction
 from .._autograd.node import Node
-from .._autograd.saved import Saved, unwritten
+from .._autograd.saved import Saved, saved_as
 from .._autograd.views import CopySlices
 from .._base.interrupts import contextmanager
 from .._dispatch.dispatcher import TENSOR_TYPES, registry
@@ -280,7 +280,7 @@ def _saved(kept: list[tuple[str, Any]]) -> Iterator[Kept]:
 
 def _saved_value(name: str, value: Any) -> Kept:
     if isinstance(value, Tensor):
-        value = unwritten(value)
+        value = saved_as(value)
     if not isinstance(value, Saved):
         return Kept(name, reprlib.repr(value))
     tensor = value.tensor

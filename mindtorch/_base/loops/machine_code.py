@@ -28,8 +28,12 @@ HOME = Path(os.path.expanduser("~"))  # "~" for a user who has none
 #: Where files are looked for, and written to the first place that lets them.
 PLACES = (HERE / "bodies" / "__pycache__", *[HOME / ".cache" / "mindtorch" / "loops"] * HOME.is_absolute())
 MOST = 1 << 10  #: loops of programs that a place keeps
-#: The offsets of an array's data, sizes and strides in NumPy's ``PyArrayObject``, in its stable binary interface.
-DATA, SIZES, STRIDES = (object.__basicsize__ + 8 * word for word in (0, 2, 3))
+#: The offsets of an array's data, number of dimensions, sizes, strides, dtype and flags in NumPy's ``PyArrayObject``,
+#: in its stable binary interface.
+DATA, DIMENSIONS, SIZES, STRIDES, DESCRIPTION, FLAGS = (object.__basicsize__ + 8 * word for word in (0, 1, 2, 3, 5, 6))
+KIND = object.__basicsize__ - 8  #: the offset of an object's type
+ALIGNED = 0x100  #: NumPy's flag; 1 is the one of contiguous arrays
+UNFIT, FAILED = 2, 3  #: what a call returns in place of a result: for arrays that do not fit, and without memory
 #: Memory of arrays that a loop makes, with numba's header of six words; the other functions of numba's runtime are in
 #: the object file.
 RUNTIME = """
@@ -61,6 +65,8 @@ PROVIDED = {"NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor", "sched_yield",
             *[name + kind for name in ("sqrt", "floor", "rint", "log", "exp", "pow") for kind in ("", "f")]}
 SCALARS: dict[str, Any] = {
     "int64": ctypes.c_int64, "float32": ctypes.c_float, "float64": ctypes.c_double, "bool": ctypes.c_bool}
+#: LLVM's names of them, as arguments.
+TYPES = {"int64": "i64", "float32": "float", "float64": "double", "bool": "i8"}
 
 
 @cache
@@ -123,46 +129,82 @@ def load(code: bytes) -> Callable[..., Any]:
     """
     head, _, compiled = code.partition(b"\n")
     about = json.loads(head)
+    kinds: list[tuple[str, int | None, bool]] = about["arguments"]
+    arrays = {i: (np.dtype(kind), ndim, contiguous) for i, (kind, ndim, contiguous) in enumerate(kinds)
+              if ndim is not None}
     machine = llvm().Target.from_triple(about["triple"]).create_target_machine(jit=True)
-    engine = llvm().create_mcjit_compiler(llvm().parse_assembly(RUNTIME), machine)
+    engine = llvm().create_mcjit_compiler(llvm().parse_assembly(
+        RUNTIME + entrance(about["name"], [kind for kind, *_ in kinds], arrays)), machine)
     engine.add_object_file(llvm().ObjectFileRef.from_data(compiled))
     engine.finalize_object()
-    kinds: list[tuple[str, int | None, bool]] = about["arguments"]
-    function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *[
-        SCALARS[kind] if ndim is None else ctypes.py_object for kind, ndim, _ in kinds])(
-            engine.get_function_address(about["name"]))
-    return calling(function, [(i, np.dtype(kind), ndim, contiguous) for i, (kind, ndim, contiguous) in enumerate(kinds)
-                              if ndim is not None], about["result"], engine)
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.py_object if i in arrays else SCALARS[kind]
+                                                  for i, (kind, *_) in enumerate(kinds)])(
+        engine.get_function_address("entrance"))
+    return calling(function, arrays, about["result"], engine)
 
 
-def calling(function: Any, arrays: list[tuple[int, np.dtype, int, bool]], result: bool,
+def is_line(ndim: int, contiguous: bool) -> bool:
+    """Return whether an argument is a contiguous vector, as which a loop's code reads any contiguous array."""
+    return ndim == 1 and contiguous
+
+
+def entrance(name: str, kinds: list[str], arrays: dict[int, tuple[np.dtype, int, bool]]) -> str:
+    """Return LLVM's text of the function that Python calls: it looks at the arrays' fields, calls the loop's code, and
+    returns its result, ``UNFIT`` if an array is not of the loop's kind, or ``FAILED``.
+    """
+    taken = [f"i64 %a{i}" if i in arrays else f"{TYPES[kind]} %a{i}" for i, kind in enumerate(kinds)]
+    lines = [f'declare i32 @"{name}"({", ".join(["ptr", "ptr", *[one.split()[0] for one in taken]])})',
+             f"define i64 @entrance({', '.join(taken)}) {{", "  %result = alloca i64", "  %error = alloca i64",
+             "  store i64 0, ptr %result", "  br label %check0"]
+    checks = [(i, *check) for i, (dtype, ndim, contiguous) in arrays.items() for check in (
+        ("i64", KIND, -1, id(np.ndarray)), ("i64", DESCRIPTION, -1, id(dtype)),
+        *[("i32", DIMENSIONS, -1, ndim)] * (not is_line(ndim, contiguous)),
+        ("i32", FLAGS, ALIGNED | contiguous, ALIGNED | contiguous))]
+    for number, (i, word, offset, mask, wanted) in enumerate(checks):
+        lines += [f"check{number}:", f"  %at{number} = add i64 %a{i}, {offset}",
+                  f"  %place{number} = inttoptr i64 %at{number} to ptr",
+                  f"  %found{number} = load {word}, ptr %place{number}",
+                  f"  %bits{number} = and {word} %found{number}, {mask}",
+                  f"  %same{number} = icmp eq {word} %bits{number}, {wanted}",
+                  f"  br i1 %same{number}, label %check{number + 1}, label %unfit"]
+    return "\n".join([*lines, f"check{len(checks)}:",
+                      f'  %status = call i32 @"{name}"({", ".join(["ptr %result", "ptr %error", *taken])})',
+                      "  %went = icmp sle i32 %status, 0", "  br i1 %went, label %done, label %failed", "done:",
+                      "  %whole = load i64, ptr %result", "  %made = and i64 %whole, 1", "  ret i64 %made", "failed:",
+                      f"  ret i64 {FAILED}", "unfit:", f"  ret i64 {UNFIT}", "}"]) + "\n"
+
+
+def calling(function: Any, arrays: dict[int, tuple[np.dtype, int, bool]], result: bool,
             engine: Any) -> Callable[..., Any]:
-    """Return the call of compiled code, which reads arrays' fields: their dtypes are checked first. Keeps ``engine``,
-    which owns the code. Releases Python's lock.
+    """Return the call of compiled code. Keeps ``engine``, which owns the code. Releases Python's lock.
 
     Raises:
         TypeError: for an array that is not contiguous where it must be, or of another dtype or number of dimensions.
     """
-    taken = {i for i, *_ in arrays}
-
     def call(*args: Any, _engine: Any = engine) -> Any:
-        for i, dtype, ndim, contiguous in arrays:
-            array = args[i]
-            flags = array.flags
-            if array.dtype != dtype or array.ndim != ndim or (contiguous and not flags.c_contiguous):
-                raise TypeError(f"a loop takes a{' contiguous' * contiguous} array of {dtype} with {ndim} dimensions "
-                                f"as argument {i}")
-            if not flags.aligned:
-                args = (*args[:i], array.copy(), *args[i + 1:])
-        room = (ctypes.c_int64 * 2)()  # for the result, and for numba's description of an error
-        place = ctypes.addressof(room)
         try:
-            status = function(place, place + 8, *args)
+            status = function(*args)
         except ctypes.ArgumentError:  # NumPy's numbers
-            status = function(place, place + 8, *[
-                arg if i in taken else np.asarray(arg).item() for i, arg in enumerate(args)])
-        if status > 0:
-            raise MemoryError
-        return room[0] & 1 != 0 if result else None
+            status = function(*[arg if i in arrays else np.asarray(arg).item() for i, arg in enumerate(args)])
+        if status > 1:
+            if status == FAILED:
+                raise MemoryError
+            return call(*[fitted(i, arg, *arrays[i]) if i in arrays else arg for i, arg in enumerate(args)])
+        return status == 1 if result else None
 
     return call
+
+
+def fitted(i: int, array: Any, dtype: np.dtype, ndim: int, contiguous: bool) -> np.ndarray:
+    """Return an argument as the array that a loop's code reads: aligned, and with the dtype's only description.
+
+    Raises:
+        TypeError: if it is not contiguous where it must be, or has another dtype or number of dimensions.
+    """
+    if array.dtype != dtype or (contiguous and not array.flags.c_contiguous) or (
+            array.ndim != ndim and not is_line(ndim, contiguous)):
+        raise TypeError(f"a loop takes a{' contiguous' * contiguous} array of {dtype} with {ndim} dimensions "
+                        f"as argument {i}")
+    if not array.flags.aligned:
+        array = array.copy()
+    return array.view(dtype, np.ndarray)

@@ -221,13 +221,12 @@ def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], st
     compiled = loop.compiled(passes * size)
     if compiled is None:
         return False
-    for shaped, count in zip(everything, counts, strict=True):
-        given, numbers = shaped if shaped[0].ndim == 1 else [*map(RAVEL, shaped)], numbers_of[count]
-        work = given[0].size * passes
+    for given, count in zip(everything, counts, strict=True):
+        numbers, work = numbers_of[count], given[0].size * passes
         if work < LARGE:
             compiled(*given, *numbers)
         else:
-            compute_parts(compiled, given, work, numbers)
+            compute_parts(compiled, [*map(RAVEL, given)], work, numbers)
     return True
 
 

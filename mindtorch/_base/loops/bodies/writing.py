@@ -13,7 +13,7 @@ from numba import carray, njit, types
 from numba.core import sigutils
 from numba.extending import intrinsic
 
-from ..machine_code import DATA, PROVIDED, SIZES, STRIDES
+from ..machine_code import DATA, DIMENSIONS, PROVIDED, SIZES, STRIDES, is_line
 
 f32, f64, i32, i64, u16, u32, u64 = np.float32, np.float64, np.int32, np.int64, np.uint16, np.uint32, np.uint64
 #: What compiles a loop, by its name.
@@ -47,7 +47,7 @@ def compiled(function: Any, signature: str, fastmath: Any) -> bytes:
     """
     arguments, result = sigutils.normalize_signature(signature)
     settings = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
-    space: dict[str, Any] = {"body": njit(**settings)(function), "carray": carray, "field": field,
+    space: dict[str, Any] = {"body": njit(**settings)(function), "carray": carray, "field": field, "elements": elements,
                              "as_strided": np.lib.stride_tricks.as_strided}
     given: list[str] = []
     kinds: list[tuple[str, int | None, bool]] = []
@@ -56,7 +56,10 @@ def compiled(function: Any, signature: str, fastmath: Any) -> bytes:
             space[f"pointer{i}"] = pointer_to(kind.dtype)
             sizes, strides = ("".join(f"field(field(a{i}, {words}), {8 * d}), " for d in range(kind.ndim))
                               for words in (SIZES, STRIDES))
-            array, contiguous = f"carray(pointer{i}(field(a{i}, {DATA})), ({sizes}))", kind.layout == "C"
+            contiguous = kind.layout == "C"
+            if is_line(kind.ndim, contiguous):
+                sizes = f"elements(a{i}),"
+            array = f"carray(pointer{i}(field(a{i}, {DATA})), ({sizes}))"
             given.append(array if contiguous else f"as_strided({array}, ({sizes}), ({strides}))")
             kinds.append((str(kind.dtype), kind.ndim, contiguous))
         else:
@@ -80,6 +83,15 @@ def field(typing: Any, place: Any, offset: Any) -> Any:
     """Return the word at an offset from an address."""
     return types.int64(types.int64, types.int64), lambda context, builder, signature, values: builder.load(
         builder.inttoptr(builder.add(*values), ir.IntType(64).as_pointer()))
+
+
+@njit
+def elements(array: Any) -> Any:
+    """Return the number of elements of NumPy's object at an address."""
+    sizes, count = field(array, SIZES), 1
+    for d in range(field(array, DIMENSIONS) & 0xFFFFFFFF):  # half a word
+        count *= field(sizes, 8 * d)
+    return count
 
 
 def pointer_to(kind: Any) -> Any:
