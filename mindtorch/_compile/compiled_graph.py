@@ -12,6 +12,7 @@ import numpy as np
 from .._autograd.engine import grad
 from .._autograd.node import Node, new, next_sequence_nr
 from .._autograd.saved import freed, save, saved_as
+from .._base.layout import Layout, intern_layout
 from .._creation import zeros
 from .._device import CPU
 from .._dispatch import dispatcher
@@ -67,9 +68,12 @@ class CompiledFunctionBackward(Node):
         assert entry.backward is not None
         results: list[Any] = [None] * self._width
         made = entry.backward(arrays, bool(dispatcher.mode & OBSERVED))
-        for place, array, (dtype, alone) in zip(entry.joint.wanted, made, entry.results, strict=True):
-            results[place] = from_array(array, dtype) if dtype is not None else tensor_of(
-                array if alone else array.copy("K"))
+        for place, array, (layout, alone) in zip(entry.joint.wanted, made, entry.results, strict=True):
+            if layout is None:
+                results[place] = tensor_of(array if alone else array.copy("K"))
+            else:
+                results[place] = gradient = from_array(array, layout.dtype)
+                gradient._layout = layout
         if any(gradient is None for gradient in grads):
             for place, roots in zip(entry.joint.wanted, entry.joint.reached, strict=True):
                 if all(grads[i] is None for i in roots):
@@ -141,13 +145,15 @@ class CompiledGraph:
         self.forward: Program | None = None
         self.backward: Program | None = None
         self.roots: list[Value] = []
+        self.layouts: list[tuple[Any, Any]] = []  #: of the roots: dtypes, and strides unless they are contiguous
         self.outputs: list[Output] = []
+        self.order: list[int] | None = None  #: which roots the call returns, if it returns nothing else
         self.described: Any = None  #: what the node stores of the outputs
         self.written: list[int] = []  #: which inputs the program writes into
         self.versions: dict[int, int] = {}  #: by how much the versions of inputs grow
-        #: Of the results of the backward program: the dtype, if it is contiguous in memory of its own; and whether
+        #: Of the results of the backward program: the layout, if it is contiguous in memory of its own; and whether
         #: the memory is its own.
-        self.results: list[tuple[Any, bool]] = []
+        self.results: list[tuple[Layout | None, bool]] = []
         self.is_repeatable = False  #: whether the operators may run again on the inputs
         self.saved_inputs: dict[int, int] = {}
         self.saved_roots: dict[int, int] = {}
@@ -176,6 +182,10 @@ class CompiledGraph:
         meta = joint.meta
         assert meta is not None
         self.outputs = outputs_of(meta)
+        made = {output.number: output.source for output in self.outputs
+                if output.kind == "result" and output.views is None}
+        if all(place in made for place in self.captured.places):
+            self.order = [made[place] for place in self.captured.places]
         self.written = meta.mutated_inp_runtime_indices
         self.versions = {i: info.writes for i, info in enumerate(meta.input_info) if info.writes}
         self.recorded = replace(joint.forward, steps=[replace(step) for step in joint.forward.steps])
@@ -197,6 +207,7 @@ class CompiledGraph:
         kept = joint.roots
         self.optimised += [f"forward: {said}" for said in optimise(joint.forward)]
         self.roots = joint.forward.outputs[:kept]
+        self.layouts = [(root.dtype, None if root.is_contiguous else root.stride) for root in self.roots]
         placed = {value: number for number, value in enumerate(joint.forward.inputs)}
         for number, value in enumerate(joint.forward.outputs[kept:]):
             if value in placed:
@@ -220,7 +231,8 @@ class CompiledGraph:
         for value in backward.outputs:
             own = value.memory in inside and id(value.memory) not in taken
             taken.add(id(value.memory))
-            self.results.append((value.dtype if own and value.is_contiguous else None, own))
+            self.results.append((intern_layout(value.shape, None, value.dtype) if own and value.is_contiguous else None,
+                                 own))
         self.backward = Writer(backward).write()
 
     # -- running ---------------------------------------------------------------------------------------------------
@@ -236,13 +248,16 @@ class CompiledGraph:
             return found
         self.calls += 1
         made = forward([tensor._array for tensor in inputs], bool(dispatcher.mode & OBSERVED))
-        for number, times in self.versions.items():
-            for _ in range(times):
-                inputs[number]._bump()
-        roots = self.roots
-        results = [with_layout(array, root.dtype, root.stride) for array, root in zip(made, roots, strict=False)]
+        if self.versions:
+            for number, times in self.versions.items():
+                for _ in range(times):
+                    inputs[number]._bump()
+        results = [from_array(array, dtype) if stride is None else with_layout(array, dtype, stride)
+                   for array, (dtype, stride) in zip(made, self.layouts)]  # noqa: B905  what is saved follows
         if self.joint.backward is not None:
             self._attach(inputs, made, results)
+        if self.order is not None:
+            return [results[number] for number in self.order]
         outputs: list[Any] = [None] * len(self.outputs)
         for output in self.outputs:
             outputs[output.number] = output.tensor(inputs, results, outputs)

@@ -61,6 +61,7 @@ class Program:
     buffers: list[Buffer]
     layouts: list[tuple[int, tuple[int, ...], Any]]
     kernels: dict[str, Group]
+    calls_rows: bool = True  #: whether it calls kernels that choose between loops and NumPy
     pool: list[tuple[Any, ...]] = field(default_factory=list)
     observed: Callable[..., Any] | None = None
 
@@ -78,12 +79,19 @@ class Program:
         function = self.function
         if observed:
             function = self.observed = self.observed or watched(self)
+        try:
+            return self._with_loops(function, inputs, arrays) if self.calls_rows else quietly(function, inputs, arrays)
+        finally:
+            self.pool.append(arrays)
+
+    @staticmethod
+    def _with_loops(function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function whose kernels use loops for arrays of ``FEW`` elements on."""
         least, loops.state.least = loops.state.least, loops.FEW
         try:
-            return quietly(function, inputs, arrays)
+            return quietly(function, *args)
         finally:
             loops.state.least = least
-            self.pool.append(arrays)
 
 
 class Writer:
@@ -164,7 +172,8 @@ class Writer:
         file = f"<torch.compile {graph.name} {next(numbers)}>"
         names = dict(self.names)
         run = define(graph.name, source, file, names)
-        return Program(source, run, names, file, self.buffers, self.layouts, self.groups)
+        return Program(source, run, names, file, self.buffers, self.layouts, self.groups,
+                       not names.keys().isdisjoint(("aten", "kernels")))
 
     # -- operators that are called -------------------------------------------------------------------------------------
 

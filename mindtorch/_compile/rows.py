@@ -124,7 +124,10 @@ class RowWriter:
 
     @staticmethod
     def reshaped(value: Value, name: str, shape: tuple[int, ...]) -> str:
-        return name if value.shape == shape else f"{name}.reshape({', '.join(map(str, shape))})"
+        """Return an argument of a loop, which reads any contiguous array as a vector."""
+        if value.shape == shape or (len(shape) == 1 and value.is_contiguous):
+            return name
+        return f"{name}.reshape({', '.join(map(str, shape))})"
 
     # -- terms -----------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import as_strided
 from .._backends.common.pointwise import Pointwise
 from .._backends.cpu.ops import CPU_KERNELS
 from .._backends.cpu.rows import fit, shares_memory
-from .._base.layout import Spec, contiguous_strides
+from .._base.layout import Spec
 from .._dispatch import dispatcher
 from .._dispatch.dispatcher import TENSOR_TYPES, registry
 from .._dispatch.keys import CPU, NONCONTIGUOUS
@@ -41,12 +41,13 @@ def spanned(array: np.ndarray) -> np.ndarray:
 
 
 def with_layout(array: np.ndarray, dtype: DType, stride: tuple[int, ...]) -> Tensor:
-    """Return a fresh tensor over an array that a program made, with the recorded strides."""
+    """Return a fresh tensor over an array that a program made, with the recorded strides, which are not the ones of a
+    contiguous tensor.
+    """
     out = from_array(array, dtype)
-    if stride != contiguous_strides(array.shape):
-        out._version_counter = [0, None, array if array.flags.c_contiguous else spanned(array)]
-        out._stride = stride
-        out._keys |= NONCONTIGUOUS
+    out._version_counter = [0, None, array if array.flags.c_contiguous else spanned(array)]
+    out._stride = stride
+    out._keys |= NONCONTIGUOUS
     return out
 
 

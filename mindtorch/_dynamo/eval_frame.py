@@ -11,7 +11,7 @@ from .._compile.modules import OptimizedModule
 from .._compile.stance import set_stance
 from ..nn.module import Module
 from .backends.registry import get_default_backend, lookup_backend
-from .convert_frame import Compiler, Entry, has_hooks
+from .convert_frame import Compiler, Entry, Frame, has_hooks
 from .trace_rules import is_in_graph
 
 Model = TypeVar("Model", bound=Callable[..., Any])
@@ -77,10 +77,15 @@ class Optimized:
     def __init__(self, function: Any, compiler: Compiler) -> None:
         self.function, self.compiler = function, compiler
         self._calling: tuple[Any, Any] | None = None
+        #: The frame of a function in Python, and the code and defaults that it is of.
+        self._known: tuple[Any, Any, Any, Frame] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the compiled frame of the function."""
-        function = self.function
+        function, known = self.function, self._known
+        if known is not None and known[0] is function.__code__ and known[1] is function.__defaults__ and (
+                known[2] is function.__kwdefaults__):
+            return known[3](function.__closure__ or (), *args, **kwargs)
         if isinstance(function, Module):
             function = function._hooked_call if has_hooks(function) else (
                 function.forward if type(function).__call__ is Module.__call__ else function.__call__)
@@ -93,7 +98,10 @@ class Optimized:
             return function(*args, **kwargs)
         if not isinstance(function, types.FunctionType) or is_in_graph(function):
             function = self.calling(function)
-        return self.compiler.frame(function)(function.__closure__ or (), *args, **kwargs)
+        frame = self.compiler.frame(function)
+        if function is self.function and not hasattr(function, "_torchdynamo_disable"):
+            self._known = function.__code__, function.__defaults__, function.__kwdefaults__, frame
+        return frame(function.__closure__ or (), *args, **kwargs)
 
     def calling(self, function: Any) -> Any:
         """Return a function that calls one that is not interpreted itself, such as an operator."""
@@ -112,6 +120,7 @@ class Optimized:
 
     def reset(self) -> None:
         """Forget all programs."""
+        self._known = None
         self.compiler.frames.clear()
         self.compiler.entries.clear()
 

@@ -189,8 +189,10 @@ class Guards:
     def build(self, signature: str, name: str) -> tuple[Callable[..., bool], str]:
         """Return the function that checks the guards, and its source."""
         if len(self.tensors) > 1:
-            names = ", ".join(f"id({self.at(source)})" for source in self.tensors)
-            self.add(f"len({{{names}}}) == {len(self.tensors)}", "no two tensors are one")
+            names = [self.at(source) for source in self.tensors]
+            ids = ", ".join(f"id({name})" for name in names)
+            self.add(" is not ".join(names) if len(names) == 2 else f"len({{{ids}}}) == {len(names)}",
+                     "no two tensors are one")
         source = self._source(signature, name, "return False")
         return run_source(source, name, self.space.objects, f"guards of {name}"), source
 

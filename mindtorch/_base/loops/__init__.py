@@ -30,9 +30,9 @@ from . import machine_code
 
 #: Elements that NumPy computes in about the time that the first loop takes; and another one; elements of a large array.
 REPAID, SOON, LARGE = 1 << 23, 1 << 20, 1 << 17
-#: Elements of an array for which NumPy's passes count for more than its calls; and for which a loop that replaces ten
-#: passes repays the time that loading it takes, once in a process.
-FEW, SOME = 1 << 8, 1 << 12
+#: Elements of an array for which a loop takes less than NumPy's calls; and for which one that replaces ten passes
+#: repays the time that loading it takes, once in a process.
+FEW, SOME = 1 << 6, 1 << 12
 SINGLE = np.dtype(np.float32)  #: which most loops take
 
 _compiling = forks.lock()
@@ -187,7 +187,7 @@ cumsum, cumprod, multiply_along, distances, sum_bags = (
 cumulative_extreme = ByDType("cumulative_extreme", True, "fdl")
 distances_backward, sample_backward = ByDType("distances_backward"), ByDType("sample_backward")
 sample, leaky = ByDType("sample", True), ByDType("leaky", True)
-attention = Loop("attention", least=FEW)
+attention = Loop("attention", least=1 << 8)
 index_add, count = Loop("index_add"), Loop("count", True)
 FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
 nll_loss, nll_loss_backward = Loop("nll_loss"), Loop("nll_loss_backward")

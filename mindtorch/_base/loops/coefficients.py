@@ -25,3 +25,5 @@ COSINE = float32s(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827
 #: The odd polynomial, highest power first, whose tanh is erf(x / sqrt(2)) to 6e-8.
 ARTANH_ERF = float32s(1.7563183767534e-9, -1.3226761537608e-7, 3.9647882826494e-6, -5.5306390342718e-5,
                       -3.2594590420638e-5, 3.6333084287575e-2, 0.7978849415133)
+#: Powers of 2 from -1/2 to 1/2, highest power first, to 1e-7; exact at 0.
+POWER = float32s(1.32647273e-3, 9.67151299e-3, 5.55073358e-2, 0.240222424, 0.693147004, 1)

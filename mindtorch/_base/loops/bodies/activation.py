@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ..coefficients import ARTANH_ERF
+from ..coefficients import ARTANH_ERF, POWER
 from .writing import FLOATS, bits_of, f32, f64, float_of, fma, i32, loop, polynomial
 
 
@@ -62,9 +62,8 @@ def exp(x: Any) -> Any:
     return polynomial(rest, EXP) * float_of(first) * float_of(second)
 
 
-#: The exponent of 2 that is -2 times the artanh of erf, and Taylor's series of powers of 2.
+#: The exponent of 2 that is -2 times the artanh of erf.
 EXPONENT = tuple(f32(-2 * math.log2(math.e) * f64(c)) for c in ARTANH_ERF)
-POWER = tuple(f32(math.log(2)**k / math.factorial(k)) for k in range(7, -1, -1))
 
 
 @njit
