@@ -11,12 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from .._backends.common.blas import thread_count
 from .._backends.common.blocks import BLOCK, LARGE
 from .._backends.cpu.ops.comparison import MANY
 from .._backends.cpu.pointwise import number_array
+from .._base import loops
 from .._base.generated import define
 from .._base.loops import loop
 from .._dispatch.dispatcher import registry
+from .._dtype import float32
 from .fusion import FLOATS, PRODUCTS, Group, pointwise_row
 from .graph import Step, Value
 from .loops import loop_of, type_of
@@ -49,6 +52,8 @@ WRITTEN_FOR_MANY: dict[str, Callable[..., list[str]]] = {
     "clamp_min": lambda out, x, low: [f"numpy.clip({x}, {low}, inf, out={out})"],
     "clamp_max": lambda out, x, high: [f"numpy.clip({x}, -inf, {high}, out={out})"],
 }
+#: Multiplications of a product up to which a loop takes less time than BLAS on one thread, and on several.
+MULTIPLIED, SHARED = 1 << 24, 1 << 18
 #: Operators in WRITTEN that read an operand again after they have begun to write.
 READS_AGAIN = frozenset({"tanh_backward", "sigmoid_backward", "addcmul"})
 #: Reductions that NumPy and BLAS compute as fast by themselves.
@@ -198,7 +203,8 @@ class KernelWriter:
         name = step.op.name
         if name in PRODUCTS:
             product = "dot" if name == "mm" else "matmul"  # which takes longer to begin
-            self.body.append(f"numpy.{product}({spelled[0]}, {spelled[1]}, out={target})")
+            self.body.append(self._product(step, spelled, target) or (
+                f"numpy.{product}({spelled[0]}, {spelled[1]}, out={target})"))
             return
         row = pointwise_row(step)
         if name in WRITTEN:
@@ -212,6 +218,27 @@ class KernelWriter:
             spelled = [self._operand(self._typed(arg, i, step), step) for i, arg in enumerate(step.args)]
             call = f"kernels.{function}({', '.join(spelled)})"
             self.body.append(f"{target}[...] = {call}" if into is None else f"{call[:-1]}, out={target})")
+
+    def _product(self, step: Step, spelled: list[str], target: str) -> str | None:
+        """Return the statement that multiplies matrices by a loop; None if BLAS is to do it, which shares large ones
+        among threads.
+        """
+        first, second = step.args
+        work = first.size * second.shape[-1]
+        if (step.op.name != "mm" or first.dtype is not float32 or work > (MULTIPLIED if thread_count() == 1 else SHARED)
+                or not loops.has_wide_vectors()):
+            return None
+        if second.is_contiguous:
+            name, given = "product", spelled[1]
+        elif second.stride == (1, second.shape[0]):
+            name, given = "product_transposed", f"{spelled[1]}.T"
+        else:
+            return None
+        compiled = getattr(loops, name).compiled(work)
+        if compiled is None:
+            return None
+        self.program.names[name] = compiled
+        return f"{name}({spelled[0]}, {given}, {target})"
 
     @staticmethod
     def _typed(arg: Any, position: int, step: Step) -> Any:

@@ -36,7 +36,8 @@ numbers = itertools.count(1)
 #: The most rows that may be added up in any order.
 ROWS = 256
 #: Names with a fixed meaning in programs.
-RESERVED = frozenset({*kwlist, "aten", "kernels", "loop", "activation", "reduction", "range", "len", "at", "block",
+RESERVED = frozenset({*kwlist, "aten", "kernels", "loop", "activation", "reduction", "product",
+                      "product_transposed", "range", "len", "at", "block",
                       "inputs", "buffers", "kept", *(dtype.name for dtype in BY_NUMPY.values()),
                       *(f"work_{i}" for i in range(100)),
                       *(f"ones_{i}{kind}" for i in range(ROWS + 1) for kind in ("", "_of_float64"))})

@@ -59,6 +59,15 @@ def numba() -> Any:
         return None
 
 
+@cache
+def has_wide_vectors() -> bool:
+    """Return True if the processor computes 16 numbers at a time. BLAS may know it by a name that has 8 of them."""
+    try:
+        return bool(machine_code.llvm().get_host_cpu_features().get("avx512f", False))
+    except (ImportError, OSError, MemoryError):  # no loop can be compiled
+        return False
+
+
 class Loop:
     """A loop of ``bodies``. If ``exact``, NumPy computes the same bits, except for those of NaN."""
 
@@ -188,6 +197,8 @@ cumulative_extreme = ByDType("cumulative_extreme", True, "fdl")
 distances_backward, sample_backward = ByDType("distances_backward"), ByDType("sample_backward")
 sample, leaky = ByDType("sample", True), ByDType("leaky", True)
 attention = Loop("attention", least=1 << 8)
+#: Products of matrices; for processors whose vectors they are written for (``has_wide_vectors``).
+product, product_transposed = Loop("product", least=0), Loop("product_transposed", least=0)
 index_add, count = Loop("index_add"), Loop("count", True)
 FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
 nll_loss, nll_loss_backward = Loop("nll_loss"), Loop("nll_loss_backward")
