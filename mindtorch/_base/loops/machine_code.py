@@ -31,6 +31,7 @@ MOST = 1 << 10  #: loops of programs that a place keeps
 #: The offsets of an array's data, number of dimensions, sizes, strides, dtype and flags in NumPy's ``PyArrayObject``,
 #: in its stable binary interface.
 DATA, DIMENSIONS, SIZES, STRIDES, DESCRIPTION, FLAGS = (object.__basicsize__ + 8 * word for word in (0, 1, 2, 3, 5, 6))
+ITEMS = tuple.__basicsize__  #: the offset of a tuple's items
 KIND = object.__basicsize__ - 8  #: the offset of an object's type
 ALIGNED = 0x100  #: NumPy's flag; 1 is the one of contiguous arrays
 UNFIT, FAILED = 2, 3  #: what a call returns in place of a result: for arrays that do not fit, and without memory
@@ -133,14 +134,18 @@ def load(code: bytes) -> Callable[..., Any]:
     arrays = {i: (np.dtype(kind), ndim, contiguous) for i, (kind, ndim, contiguous) in enumerate(kinds)
               if ndim is not None}
     machine = llvm().Target.from_triple(about["triple"]).create_target_machine(jit=True)
+    names = [kind for kind, *_ in kinds]
     engine = llvm().create_mcjit_compiler(llvm().parse_assembly(
-        RUNTIME + entrance(about["name"], [kind for kind, *_ in kinds], arrays)), machine)
+        RUNTIME + entrance(about["name"], names, arrays) + entrance_of_rows(names, len(arrays))), machine)
     engine.add_object_file(llvm().ObjectFileRef.from_data(compiled))
     engine.finalize_object()
-    function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.py_object if i in arrays else SCALARS[kind]
-                                                  for i, (kind, *_) in enumerate(kinds)])(
-        engine.get_function_address("entrance"))
-    return calling(function, arrays, about["result"], engine)
+    taken = [ctypes.py_object if i in arrays else SCALARS[kind] for i, kind in enumerate(names)]
+    call = calling(ctypes.CFUNCTYPE(ctypes.c_int64, *taken)(engine.get_function_address("entrance")), arrays,
+                   about["result"], engine)
+    of_rows = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.py_object, ctypes.c_int64, *taken[len(arrays):])(
+        engine.get_function_address("entrance_of_rows"))
+    call.each = calling_each(of_rows, call)  # type: ignore[attr-defined]
+    return call
 
 
 def is_line(ndim: int, contiguous: bool) -> bool:
@@ -172,6 +177,41 @@ def entrance(name: str, kinds: list[str], arrays: dict[int, tuple[np.dtype, int,
                       "  %went = icmp sle i32 %status, 0", "  br i1 %went, label %done, label %failed", "done:",
                       "  %whole = load i64, ptr %result", "  %made = and i64 %whole, 1", "  ret i64 %made", "failed:",
                       f"  ret i64 {FAILED}", "unfit:", f"  ret i64 {UNFIT}", "}"]) + "\n"
+
+
+def entrance_of_rows(kinds: list[str], count: int) -> str:
+    """Return LLVM's text of the function that calls ``entrance`` for each tuple of ``count`` arrays in a tuple, with
+    the numbers that follow them. It returns the number of the first row that the code cannot take, or of rows.
+    """
+    numbers = [f"{TYPES[kind]} %a{i}" for i, kind in enumerate(kinds) if i >= count]
+    lines = [f"define i64 @entrance_of_rows({', '.join(['i64 %rows', 'i64 %count', *numbers])}) {{",
+             "  %items = inttoptr i64 %rows to ptr", "  br label %turn", "turn:",
+             "  %n = phi i64 [0, %0], [%next, %row]", "  %left = icmp slt i64 %n, %count",
+             "  br i1 %left, label %row, label %done", "row:", f"  %word = add i64 %n, {ITEMS // 8}",
+             "  %at = getelementptr i64, ptr %items, i64 %word", "  %one = load i64, ptr %at",
+             "  %arrays = inttoptr i64 %one to ptr"]
+    for i in range(count):
+        lines += [f"  %at{i} = getelementptr i64, ptr %arrays, i64 {ITEMS // 8 + i}",
+                  f"  %a{i} = load i64, ptr %at{i}"]
+    taken = [*[f"i64 %a{i}" for i in range(count)], *numbers]
+    return "\n".join([*lines, f"  %status = call i64 @entrance({', '.join(taken)})", "  %next = add i64 %n, 1",
+                      "  %went = icmp slt i64 %status, 2", "  br i1 %went, label %turn, label %done", "done:",
+                      "  ret i64 %n", "}"]) + "\n"
+
+
+def calling_each(function: Any, call: Callable[..., Any]) -> Callable[..., None]:
+    """Return the call of compiled code for each tuple of arrays in a tuple, with the same numbers: one call from Python
+    for all of them.
+    """
+    def each(rows: tuple[tuple[np.ndarray, ...], ...], *numbers: Any) -> None:
+        try:
+            done = function(rows, len(rows), *numbers)
+        except ctypes.ArgumentError:  # NumPy's numbers
+            done = 0
+        for row in rows[done:]:
+            call(*row, *numbers)
+
+    return each
 
 
 def calling(function: Any, arrays: dict[int, tuple[np.dtype, int, bool]], result: bool,

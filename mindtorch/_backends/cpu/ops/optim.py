@@ -218,15 +218,16 @@ def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], st
         if looped is None:
             return False
         loop, passes, numbers_of[count] = looped
-    compiled = loop.compiled(passes * size)
+    compiled: Any = loop.compiled(passes * size)
     if compiled is None:
         return False
-    for given, count in zip(everything, counts, strict=True):
-        numbers, work = numbers_of[count], given[0].size * passes
-        if work < LARGE:
-            compiled(*given, *numbers)
-        else:
-            compute_parts(compiled, [*map(RAVEL, given)], work, numbers)
+    for count, numbers in numbers_of.items():
+        alike = everything if len(numbers_of) == 1 else [
+            given for given, other in zip(everything, counts, strict=True) if other == count]
+        large = [] if size * passes < LARGE else [given for given in alike if given[0].size * passes >= LARGE]
+        compiled.each(tuple([given for given in alike if given[0].size * passes < LARGE] if large else alike), *numbers)
+        for given in large:
+            compute_parts(compiled, [*map(RAVEL, given)], given[0].size * passes, numbers)
     return True
 
 
