@@ -74,9 +74,10 @@ class CompiledFunctionBackward(Node):
             else:
                 results[place] = gradient = from_array(array, layout.dtype)
                 gradient._layout = layout
-        if any(gradient is None for gradient in grads):
+        missing = {i for i, gradient in enumerate(grads) if gradient is None}
+        if missing:
             for place, roots in zip(entry.joint.wanted, entry.joint.reached, strict=True):
-                if all(grads[i] is None for i in roots):
+                if roots <= missing:
                     results[place] = None
         return results
 

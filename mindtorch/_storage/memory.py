@@ -20,6 +20,10 @@ LINE, LARGE = 64, 1 << 15
 #: Free bytes that are kept, and from which on an array's pages are its own, and go back to the system with it.
 KEPT, OWN = 1 << 28, 1 << 25
 _BYTE = np.dtype(np.uint8)
+#: The offset of an array's address in NumPy's ``PyArrayObject``, which takes an eighth of the time to read that NumPy's
+#: ``__array_interface__`` takes.
+DATA = object.__basicsize__
+_word = ctypes.c_size_t.from_address
 MAX_DIMS = 64  #: NumPy's
 
 
@@ -30,7 +34,7 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         if size < LARGE:
             return np.empty(shape, dtype)
         memory = np.empty(size + LINE, _BYTE)
-        return np.ndarray(shape, dtype, memory, -memory.__array_interface__["data"][0] % LINE)
+        return np.ndarray(shape, dtype, memory, -_word(id(memory) + DATA).value % LINE)
     except (MemoryError, ValueError):
         raise out_of_host_memory(shape, dtype) from None
 
