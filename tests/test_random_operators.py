@@ -328,13 +328,18 @@ def test_dropout_drops_what_pytorch_drops(name: str, p: float, train: bool, inpl
     assert_same(ours[3], theirs[3], strides=False)
 
 
-def test_native_dropout_returns_its_mask() -> None:
+@pytest.mark.parametrize("layout", [
+    lambda lib: lib.ones(4, 5).t(), lambda lib: lib.ones(1, 3)[:, 0], lambda lib: lib.ones(4, 4)[::2, ::2],
+    lambda lib: lib.ones(3, 1).expand(3, 4),
+], ids=["transposed", "of one element", "sliced", "expanded"])
+def test_native_dropout_returns_its_mask(layout: Callable[[Any], Any]) -> None:
     for train in (True, False, None):
         for p in (0.0, 0.3, 1.0):
             mindtorch.manual_seed(19)
             torch.manual_seed(19)
-            ours, theirs = (lib.native_dropout(lib.ones(4, 5).t(), p, train) for lib in (mindtorch, torch))
+            ours, theirs = (lib.native_dropout(layout(lib), p, train) for lib in (mindtorch, torch))
             assert_same(ours, theirs)
+            assert [x.stride() for x in ours] == [x.stride() for x in theirs]
 
 
 # -- errors --------------------------------------------------------------------------------------------------

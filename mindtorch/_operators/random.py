@@ -7,7 +7,7 @@ from typing import Any
 from .._backends.common.inplace_and_out import resize_output
 from .._base.about import about
 from .._base.errors import NAMES, check, check_takes
-from .._base.layout import Ints, Spec, broadcast_shapes, like_strides
+from .._base.layout import Ints, Spec, broadcast_shapes, contiguous_strides, iterator_strides, like_strides
 from .._dispatch.aten import (
     _standard_gamma_grad, empty_like, empty_memory_format as empty, normal_, random__from, randperm_generator,
     scalar_tensor, uniform_, zeros_like,
@@ -220,7 +220,11 @@ def meta_native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Sp
           lambda: about(RuntimeError("result type Float can't be cast to the desired output type "
                                      f"{NAMES[input._dtype.name]}"),
                         "result cast", result="float32", target=input._dtype.name))
-    return Spec(shape, input._dtype, stride), Spec(shape, bool_, stride)
+    if train is False or 0 in shape:
+        return Spec(shape, input._dtype, stride), Spec(shape, bool_, stride)
+    mask = stride or contiguous_strides(shape)
+    product = iterator_strides(shape, ((shape, tuple(input._strides())), (shape, mask)), False)
+    return Spec(shape, input._dtype, product), Spec(shape, bool_, stride)
 
 
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
