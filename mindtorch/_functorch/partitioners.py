@@ -37,7 +37,8 @@ def _extract_fwd_bwd_outputs(joint_module: GraphModule, *, num_fwd_outputs: int)
 
 def _extract_graph_with_inputs_outputs(joint_graph: Graph, inputs: Sequence[Node], outputs: Sequence[Any],
                                        subgraph: str | None = None) -> Graph:
-    """Return the graph that computes outputs, which may be constants, from inputs.
+    """Return the graph that computes outputs, which may be constants, from inputs. That of the forward pass draws every
+    random number that the function draws, also for values that no output needs: the numbers drawn later depend on it.
 
     Raises:
         RuntimeError: if an output depends on something else.
@@ -46,7 +47,11 @@ def _extract_graph_with_inputs_outputs(joint_graph: Graph, inputs: Sequence[Node
     for node in inputs:
         copies[node] = copy = graph.placeholder(node.name)
         copy.meta = dict(node.meta)
-    needed = reaching([output for output in outputs if isinstance(output, Node)], set(inputs))
+    wanted = [output for output in outputs if isinstance(output, Node)]
+    if subgraph == "forward":
+        wanted += [node for node in joint_graph.nodes if node.op == "call_function"
+                   and node.meta.get("partitioner_tag") == "is_forward" and node.is_impure()]
+    needed = reaching(wanted, set(inputs))
     for node in joint_graph.nodes:
         if node not in copies and node in needed and node.op != "output":
             if node.op == "placeholder":
