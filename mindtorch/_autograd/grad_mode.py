@@ -198,6 +198,10 @@ class inference_mode(_Mode):
         return made
 
 
+#: Called before a graph that switches modes, returns a function that switches them back if the graph raises.
+modes_before = state_of("grad_enabled", "inference", "autocast")
+
+
 def _enter_inference_mode(mode: bool) -> Any:
     """Enter inference mode in a graph, and return it (``torch.autograd.grad_mode._enter_inference_mode``)."""
     return inference_mode(mode).__enter__()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+from .._autograd.grad_mode import modes_before
 from .._base import forks
 from .._compile import config
 from .._compile.logs import log
@@ -30,6 +31,7 @@ from .sizes import History
 from .symbolic_convert import RootTranslator
 from .trace_rules import why_skipped
 from .utils import counters
+from .variables.contexts import ENTERING
 
 _numbers = count()
 _lock = forks.lock()  # one frame is compiled at a time
@@ -265,6 +267,9 @@ class Frame:
             counters["stats"]["unique_graphs"] += 1
             given = ", ".join(one.source.expression for one in output.inputs if one.source is not None)
             first = [f"{'_out = ' if cg.outputs else ''}{name}({given})"]
+            if any(node.target in ENTERING for node in graph.graph.nodes):
+                first = [f"_undo = {output.object(modes_before)}(None)", "try:", f"    {first[0]}",
+                         "except BaseException:", "    _undo(None)", "    raise"]
         lines = [*first, *cg.lines, *effects, *last]
         called = self.__name__ if self.__name__.isidentifier() else "function"
         source = f"def {called}(_C, {self.signature}):\n" + "".join(f"    {line}\n" for line in lines)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._autograd.grad_mode import enable_grad, no_grad
+from .._autograd.grad_mode import enable_grad, modes_before, no_grad
 from .._backends.random import get_rng_state, set_rng_state
 from .._dispatch.local import local
 from .._dispatch.overloads import ops
@@ -88,7 +88,7 @@ class Traced:
 
 def trace(f: Callable[..., Any], args: list[Any], config: AOTConfig, joint: bool | None = None) -> Traced:
     """Trace a function of flat arguments, with its backward pass if it has one, or as ``joint`` says."""
-    state = get_rng_state()
+    state, switched_back = get_rng_state(), modes_before(None)
     try:
         inputs = Inputs(f, args, config)
         fakes = fake_inputs(inputs.prepared(args))
@@ -109,6 +109,7 @@ def trace(f: Callable[..., Any], args: list[Any], config: AOTConfig, joint: bool
             graph = (trace_joint if joint else trace_forward)(inputs.function, fakes.args, meta, config)
     finally:
         set_rng_state(state)
+        switched_back(None)  # a function that raises may be in the middle of a mode
     return Traced(inputs, fakes, meta, graph, joint)
 
 

@@ -21,6 +21,7 @@ SWITCHES: dict[type, tuple[Callable[..., Any], Callable[[Any], None]]] = {
     inference_mode: (_enter_inference_mode, _exit_inference_mode),
     **dict.fromkeys((autocast, cpu_autocast, cuda_autocast), (_enter_autocast, _exit_autocast))}
 MODES = (*GRAD_MODES, *SWITCHES)
+ENTERING = (_set_grad_enabled, *[enter for enter, _ in SWITCHES.values()])
 
 
 class ContextVariable(Variable):

@@ -100,6 +100,8 @@ class TensorVariable(Variable):
             wanted = args[0].value if args else kwargs["requires_grad"].value if kwargs else True
             if wanted is not self.example.requires_grad:
                 raise Break("Tensor.requires_grad_() changes a tensor for what follows the graph")
+        if name == "detach_" and self.source is not None and self.example.requires_grad:
+            raise Break("Tensor.detach_() changes a tensor for what follows the graph")
         if name in RELAYOUTS and self.source is not None and self.example.requires_grad:
             raise Break(f"Tensor.{name}() changes the layout of an input that requires grad")
         if name in ("new", "type") and not args and not kwargs:
