@@ -6,6 +6,7 @@ from typing import Any
 
 from .._dispatch.local import local
 from .._functorch._aot_autograd.schemas import COMPUTED, OutputType, ViewAndMutationMeta
+from .._subclasses.functional_tensor import replayed
 from .joint import roots_of
 
 BASED = {OutputType.is_input: "input", OutputType.alias_of_input: "input",
@@ -34,12 +35,9 @@ class Output:
             local.grad_enabled = self.requires_grad
             if not self.views:
                 return found.view_as(found) if self.requires_grad else found.detach()
-            for view in self.views:
-                local.grad_enabled = view.grad_enabled
-                found = view.of(found, False)
         finally:
             local.grad_enabled = before
-        return found
+        return replayed(found, self.views)
 
 
 def outputs_of(meta: ViewAndMutationMeta) -> list[Output]:

@@ -39,11 +39,13 @@ FUNCTIONAL = {"normal_": "normal_functional", "bernoulli_.float": "bernoulli.p",
 
 #: Composites that write arguments without their schema's saying so.
 WRITE_STATISTICS = ("batch_norm", "instance_norm")
+DATA: Any = Tensor.__dict__["data"]
 
 
 class View(NamedTuple):
     """One step from a tensor to a view of it (``ViewMeta``): an operator, its other arguments, which of several outputs
-    the view is, and the grad mode and the version when it was taken.
+    the view is, the grad mode and the version when it was taken, the operator that took it in place, if one did, and
+    whether it is ``x.data``, which counts its writes alone.
     """
 
     op: Operator
@@ -51,6 +53,8 @@ class View(NamedTuple):
     number: int | None
     grad_enabled: bool = True
     version: int = 0
+    in_place: Operator | None = None
+    is_data: bool = False
 
     def of(self, base: Any, copies: bool) -> Any:
         """Return the view of a value, by the operator's ``*_copy`` form if it ``copies``."""
@@ -60,6 +64,23 @@ class View(NamedTuple):
     def undone(self, base: Any, view: Any, copies: bool) -> Any:
         """Return a base whose view has this value, and that has the former values elsewhere."""
         return INVERSES[self.op.name](base, view, *self.args, copies=copies, index=self.number)
+
+
+def replayed(base: Any, views: Sequence[View]) -> Any:
+    """Return the view of a base that some steps lead to, each in its grad mode. Steps in place move a view, which has
+    the base that it had before, but not the base.
+    """
+    found = base
+    with switched(grad_enabled=local.grad_enabled):
+        for view in views:
+            local.grad_enabled = view.grad_enabled
+            if view.is_data:
+                found = found.data
+            elif view.in_place is None or found is base:
+                found = view.of(found, False)
+            else:
+                found = view.in_place.call(found, *view.args)
+    return found
 
 
 def copying(op: Operator) -> Operator:
@@ -138,6 +159,17 @@ class FunctionalTensor(Tensor):
         return mode.__torch_dispatch__(func, types, args, kwargs or {})
 
     @property
+    def data(self) -> Any:
+        """The tensor without its history, as a view that counts its writes alone."""
+        out: Any = DATA.fget(self)
+        out._views = (*out._views[:-1], out._views[-1]._replace(is_data=True))
+        return out
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        DATA.fset(self, value)
+
+    @property
     def elem(self) -> FunctionalTensor:
         """The tensor that PyTorch's wraps, of which ``torch._from_functional_tensor`` returns the value: this one."""
         return self
@@ -179,9 +211,10 @@ class FunctionalTensor(Tensor):
                                "single memory location. Please clone() the tensor before performing the operation.")
         if value._dtype is not self._dtype:
             value = registry["_to_copy"].call(value, self._dtype)
-        if not self._views and value.shape == self.shape and value._strides() != self._strides():
-            value = registry["copy"].call(memory.base, value)  # the layout of a tensor stays when it is written
-        memory.base = written_back(memory.base, self._views, value, copies)
+        base = written_back(memory.base, self._views, value, copies)
+        if base.shape == memory.base.shape and base._strides() != memory.base._strides():
+            base = registry["copy"].call(memory.base, base)  # the layout of a tensor stays when it is written
+        memory.base = base
         memory.generation += 1
         memory.quiet += not local.grad_enabled
         if tuple(self.value().shape) != tuple(self.shape):  # an ``out=`` that was resized
@@ -220,6 +253,10 @@ class FunctionalTensorMode(TorchDispatchMode):
     def wrap(self, value: Any) -> FunctionalTensor:
         """Return a functional tensor of this value, with memory of its own."""
         return self._wrapper(value, Memory(value), value._strides(), value._offset)
+
+    def whole(self, memory: Memory) -> FunctionalTensor:
+        """Return a functional tensor of all of a memory."""
+        return self._wrapper(memory.base, memory, memory.base._strides(), memory.base._offset)
 
     def _wrapper(self, value: Any, memory: Memory, stride: Any, offset: int) -> FunctionalTensor:
         out: FunctionalTensor = Tensor._make_wrapper_subclass(
@@ -307,7 +344,8 @@ class FunctionalTensorMode(TorchDispatchMode):
         if not isinstance(target, FunctionalTensor):
             return op.call(*given)
         packet, dot, overload = op.name.partition(".")
-        view = View(registry[f"{packet[:-1]}{dot}{overload}"], tuple(given[1:]), None)
+        view = View(registry[f"{packet[:-1]}{dot}{overload}"], tuple(given[1:]), None, local.grad_enabled,
+                    target._version, op)
         layout = on_layout(view.op, target, *given[1:])
         target._value = view.of(target.value(), self.copies)
         target._views, target._moved, target._mode = (*target._views, view), True, self

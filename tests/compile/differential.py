@@ -1,6 +1,6 @@
 """Random programs, compiled and as they are written: ``python -m tests.compile.differential FIRST COUNT`` runs many.
 
-A program is lines of Python over tensors ``a``, ``b``, ...: views, arithmetic, writes in place, blocks without grad.
+A program is lines of Python over tensors ``a``, ``b``, ...: views, arithmetic, writes in place, blocks of other modes.
 All that a caller can see of three calls in a row is compared.
 """
 from __future__ import annotations
@@ -57,8 +57,13 @@ WRITES = lines("""
     {x}.index_fill_(0, torch.tensor([1]), {f}) ; {x}[..., {i}].add_({y}[..., 0]) ; {x}.t_() ; {x}.abs_() ;
     {x}.exp_().clamp_(max=2) ; torch.add({x}, {f}, out={x}) ; {x}.unsqueeze_(0) ; {x}.diagonal().fill_({f}) ;
     {x}.normal_() ; {x}.requires_grad_(False) ; {x}.clamp_min_({f}) ; {x}.view(-1)[{i}] = {y}.sum()
+    ; {x}.squeeze_() ; {x}.squeeze_(0) ; {x}.transpose_(0, -1) ; {x}.detach_() ; {x}.resize_(2, 2) ; {x}.set_({y}) ;
+    {x}.requires_grad_() ; {x}.data.t_() ; {x}.as_strided_((2,), (1,)) ; {x}.detach().unsqueeze_(-1).add_({f}) ;
+    {x}.data = {y} ; {x}.unsqueeze_(-1).mul_({f}) ; {x}.resize_as_({y})
 """)
-SHAPES = [(3,), (4, 3), (3, 3), (2, 3, 4), (), (1, 4), (4, 1), (2, 2)]
+#: The blocks that a line may stand in.
+BLOCKS = ["no_grad()"] * 4 + ["enable_grad()", "inference_mode()", "autocast('cpu', dtype=torch.bfloat16)"]
+SHAPES = [(3,), (4, 3), (3, 3), (2, 3, 4), (), (1, 4), (4, 1), (2, 2), (0,), (2, 0)]
 LARGE = [(100, 60), (5000,), (20, 10, 30), (3, 3, 2000), (20000,), (2, 4100)]
 
 
@@ -101,7 +106,7 @@ class Case:
                 x = torch.randn(shape, dtype=torch.float32).to(getattr(torch, dtype))
                 if "turned" in how:
                     x = x.mT.contiguous().mT if x.ndim > 1 else torch.stack([x, x], -1)[..., 0]
-                if "grad" in how:
+                if "grad" in how and x.is_floating_point():
                     leaves.append(x.requires_grad_())
                     x = x * 1 if "made" in how else x
                 made.append(x)
@@ -123,7 +128,7 @@ def generate(seed: int) -> Case:
         how = choose.choice(["", "", "grad", "grad", "grad", "grad made", "turned", "turned grad", "alias", "part",
                              "whole alias"])
         case.inputs.append((shape if choose.random() < 0.7 else choose.choice(shapes),
-                            choose.choice(["float32"] * 6 + ["float64", "float16"]), how))
+                            choose.choice(["float32"] * 6 + ["float64", "float16", "bfloat16", "int64"]), how))
     space: dict[str, Any] = {"torch": torch, "F": torch.nn.functional}
     space.update(zip(case.names, case.make()[0], strict=True))
     names = case.names[:]
@@ -135,8 +140,8 @@ def generate(seed: int) -> Case:
         text = choose.choice(kind).format(x=choose.choice(recent), y=choose.choice(names), i=choose.choice([0, 1, -1]),
                                           d=choose.choice([0, 1, -1]), f=choose.choice([0.0, 0.5, 2.0, -1.5, 3]))
         line = text if kind is WRITES else f"v{len(names)} = {text}"
-        if choose.random() < 0.08:
-            line = f"with torch.no_grad(): {line}"
+        if choose.random() < 0.1:
+            line = f"with torch.{choose.choice(BLOCKS)}: {line}"
         try:
             exec(line, space)
         except Exception:
@@ -217,7 +222,7 @@ def differences(case: Case, backend: str = "inductor") -> list[str]:
 
 def agree(ours: Any, other: Any) -> bool:
     if isinstance(ours, torch.Tensor) and isinstance(other, torch.Tensor):
-        half = ours.dtype is torch.float16
+        half = ours.dtype in (torch.float16, torch.bfloat16)
         return ours.shape == other.shape and ours.dtype is other.dtype and torch.allclose(
             ours, other, rtol=1e-2 if half else 1e-4, atol=1e-2 if half else 1e-4, equal_nan=True)
     if isinstance(ours, (list, tuple)) and type(ours) is type(other):

@@ -335,6 +335,65 @@ def test_views_that_leave_share_memory_with_their_base() -> None:
     assert x[0, 0] == 10
 
 
+def test_detached_parts_keep_their_place_in_the_memory_of_what_they_are_parts_of() -> None:
+    def function(x):
+        y = x * 2
+        part = y[1].detach()
+        y[1:].mul_(3)
+        return part, y[1:, 1], y[1, 1].data
+
+    compiled = torch.compile(function, fullgraph=True)
+    for _ in range(2):
+        x = torch.ones(2, 3, requires_grad=True)
+        part, column, number = compiled(x)
+        assert part.storage_offset() == 3 and number.storage_offset() == 4 and part._base is None
+        part.fill_(7)
+        assert number == 7 and column.tolist() == [7] and not part.requires_grad and column.requires_grad
+    assert torch.compile(lambda x: (x * 2)[1].detach(), fullgraph=True)(x).storage_offset() == 3
+
+
+def test_a_tensor_keeps_its_layout_when_a_view_is_written_in_another_one() -> None:
+    def function(x):
+        y = x.tanh()
+        y.t().cumsum_(0)
+        return y, y.view(-1)
+
+    x = torch.ones(4, 3)
+    for result, expected in zip(torch.compile(function, fullgraph=True)(x), function(x), strict=True):
+        assert result.stride() == expected.stride() and result.tolist() == expected.tolist()
+
+
+def test_views_that_leave_count_writes_as_they_would() -> None:
+    def function(x):
+        moved = x[None]
+        moved.t_()
+        data = x.data
+        data.unsqueeze_(0)
+        return x.data, x.detach(), moved, data
+
+    for call in (function, torch.compile(function, fullgraph=True)):
+        x = torch.ones(3)
+        data, detached, moved, moved_data = call(x)
+        assert moved._base is x and moved_data._base is data._base is None
+        before = x._version
+        data.add_(1), moved_data.add_(1)
+        assert x._version == before and x.tolist() == [3, 3, 3]
+        detached.add_(1), moved.add_(1)
+        assert x._version == before + 2 and x.tolist() == [5, 5, 5]
+
+
+def test_an_input_that_is_detached_in_place_is_detached() -> None:
+    def function(x):
+        before = x * 2
+        x.detach_()
+        return before, x * 2
+
+    for call in (function, torch.compile(function)):
+        x = torch.ones(2, requires_grad=True) * 1
+        before, after = call(x)
+        assert before.requires_grad and not x.requires_grad and not after.requires_grad
+
+
 def test_results_of_two_calls_share_no_memory() -> None:
     compiled, x = torch.compile(lambda x: ((x + 1) * 2).relu()), torch.arange(4.0)
     first = compiled(x)
@@ -365,6 +424,20 @@ def test_gradients_have_gradients() -> None:
     for mine in compiled_ones:
         torch.testing.assert_close(mine, eager)
         assert [gradient.requires_grad for gradient in mine] == [True, True, True, False]
+
+
+@pytest.mark.parametrize("backend", ["inductor", "aot_eager"])
+def test_random_numbers_that_no_result_needs_are_drawn(backend) -> None:
+    def function(x):
+        nn.functional.dropout(x, 0.5)
+        torch.rand_like(x)
+        return nn.functional.dropout(x, 0.5)
+
+    for x in (torch.ones(5, 5), torch.ones(5, 5, requires_grad=True)):
+        torch.manual_seed(1)
+        expected = function(x).tolist()
+        torch.manual_seed(1)
+        assert torch.compile(function, fullgraph=True, backend=backend)(x).tolist() == expected
 
 
 def test_gradients_of_random_programs_have_none_and_changed_inputs_are_noticed() -> None:
@@ -427,6 +500,18 @@ def test_gradients_arrive_at_what_the_inputs_were_made_of() -> None:
         assert not b.requires_grad
         c.backward()
         assert leaf.grad.tolist() == [2, 2, 2]
+
+
+def test_a_write_without_grad_to_a_view_of_a_leaf_that_is_a_view_hides_the_leaf_from_the_view() -> None:
+    def function(x):
+        view = x[None]
+        with torch.no_grad():
+            view.unsqueeze_(0)
+        return view - x
+
+    x = torch.ones(3, 2)[:, 0].requires_grad_()
+    for call in (function, torch.compile(function, fullgraph=True)):
+        assert torch.autograd.grad(call(x).sum(), x)[0].tolist() == [-1, -1, -1]
 
 
 def test_an_input_gets_no_gradient_from_results_that_get_none() -> None:
@@ -503,6 +588,37 @@ def test_several_threads_call_one_compiled_function() -> None:
     for thread in threads:
         thread.join()
     assert not wrong and all(entry.compiled.broken is None for entry in compiled._compiled.entries)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode, lambda: torch.autocast("cpu", torch.bfloat16)],
+                         ids=["no_grad", "inference_mode", "autocast"])
+def test_a_mode_is_left_when_an_operator_in_its_block_raises(mode, backend) -> None:
+    def function(x, index):
+        with mode():
+            y = x[index]
+        return x * 2, y
+
+    def modes():
+        return torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_autocast_enabled("cpu")
+
+    before, x = modes(), torch.ones(3, requires_grad=True)
+    compiled = torch.compile(function, backend=backend)
+    compiled(x, torch.tensor([0]))
+    assert modes() == before
+    with pytest.raises(IndexError):
+        compiled(x, torch.tensor([7]))
+    assert modes() == before
+
+
+def test_a_mode_is_left_when_a_graph_gets_no_program() -> None:
+    def function(x):
+        y = x * 2
+        with torch.inference_mode():
+            return y.t().reshape(-1), y
+
+    flat, y = torch.compile(function)(torch.ones(2, 2, requires_grad=True))
+    assert y.requires_grad and flat.is_inference() and not torch.is_inference_mode_enabled()
 
 
 def test_errors_are_those_of_the_function() -> None:

@@ -21,9 +21,7 @@ def wrapped_inputs(mode: FunctionalTensorMode, args: Any) -> list[Any]:
     def wrap(tensor: Any) -> Any:
         out: Any = mode.wrap(tensor.detach() if tensor.requires_grad else tensor)
         if tensor.requires_grad:
-            if tensor._grad_fn is None and tensor._base is not None and not tensor._base.requires_grad:
-                with enable_grad():
-                    out = out.view_as(out)
+            out = as_leaf(out, tensor)
             out.requires_grad_()
             if tensor._grad_fn is not None:
                 with enable_grad():
@@ -31,6 +29,16 @@ def wrapped_inputs(mode: FunctionalTensorMode, args: Any) -> list[Any]:
         return out
 
     return [made.setdefault(id(arg), wrap(arg)) if isinstance(arg, Tensor) else arg for arg in args]
+
+
+def as_leaf(wrapped: Any, tensor: Any) -> Any:
+    """Return a functional tensor that is a view, as a leaf is that is a view of a tensor without grad: its views are
+    views of that tensor, and autograd follows a write to them under ``no_grad`` to there, not to the leaf.
+    """
+    if tensor._grad_fn is not None or tensor._base is None or tensor._base.requires_grad:
+        return wrapped
+    with enable_grad():
+        return wrapped.view_as(wrapped)
 
 
 def run_functionalized_fw_and_collect_metadata(f: Callable[..., Any], *, keep_input_mutations: bool,
@@ -94,6 +102,7 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
     input_of = {id(memory): i for i, memory in reversed([*enumerate(memories)]) if memory is not None}
     output_of = {id(output): i for i, output in reversed([*enumerate(outputs)]) if isinstance(output, Tensor)}
     argument_of = {id(arg): i for i, arg in enumerate(args) if isinstance(arg, Tensor)}
+    own_bases = [output._base for output in functional if output._base is not None]
     bases: list[Any] = []
 
     def kind(output: Any, has_history: bool) -> tuple[Any, int | None, tuple[Any, ...]]:
@@ -137,9 +146,7 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
 
     def of_memory(output: Any) -> tuple[Any, int | None, tuple[Any, ...]]:
         """Return what an output is that shares memory which the function made."""
-        base = output._base if output._base is not None else next(
-            (other for other in functional if other._memory is output._memory
-             and len(other._views) < len(output._views)), None)
+        base = output._base if output._base is not None else part_of(output, [*functional, *own_bases, *bases])
         if base is None:
             return OutputType.non_alias, None, ()
         if output._views[:len(base._views)] != base._views:
@@ -157,14 +164,40 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
         bases.append(base)
         return OutputType.alias_of_intermediate_save_as_output, len(bases) - 1, views
 
-    found = []
-    for output, has_history in zip(outputs, with_history, strict=True):
+    found: dict[int, OutputAliasInfo] = {}
+    for i in sorted(range(len(outputs)), key=lambda i: getattr(outputs[i], "_base", None) is None):
+        output, has_history = outputs[i], with_history[i]  # one without a base may be a view of another one's base
         output_type, base, views = kind(output, has_history)
         is_requiring_leaf = isinstance(output, Tensor) and output.requires_grad and not has_history
-        found.append(OutputAliasInfo(output_type, type(output), base, has_history, views, is_requiring_leaf))
-    return found, bases
+        found[i] = OutputAliasInfo(output_type, type(output), base, has_history, views, is_requiring_leaf)
+    return [found[i] for i in range(len(outputs))], bases
 
 
 def _is_one_of_several(output: FunctionalTensor) -> bool:
     """Return True for a view that was made together with others, as by ``unbind``."""
     return bool(output._views) and output._views[-1].number is not None
+
+
+def part_of(output: FunctionalTensor, others: list[Any]) -> Any:
+    """Return the tensor that one without a base is a part of: one of the others, or of a detached tensor its memory as
+    one tensor; None if it is no part.
+    """
+    sharing = [other for other in others if other._memory is output._memory and other is not output]
+    for other in sharing:
+        count = len(other._views)
+        if count < len(output._views) and output._views[:count] == other._views:
+            return other
+    if all(view.op.name != "detach" for view in output._views):
+        return None
+    whole = base_or_whole(output)
+    return None if not sharing and layout_of(whole) == layout_of(output) else whole
+
+
+def base_or_whole(output: FunctionalTensor) -> Any:
+    """Return the base of a view, or for a detached tensor, which has none, its memory as one tensor."""
+    return output._mode.whole(output._memory) if output._base is None else output._base
+
+
+def layout_of(tensor: Any) -> tuple[Any, ...]:
+    """Return shape, strides and offset."""
+    return tuple(tensor.shape), tensor._strides(), tensor._offset

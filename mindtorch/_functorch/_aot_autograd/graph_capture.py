@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import compress
 from typing import Any
 
 from ..._autograd.engine import grad
@@ -11,6 +12,7 @@ from ..._subclasses.functional_tensor import FunctionalTensor, FunctionalTensorM
 from ..._tensor import Tensor
 from ...fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from ...fx.graph_module import GraphModule
+from .collect_metadata_analysis import as_leaf, base_or_whole
 from .schemas import AOTConfig, MutationType, OutputType, ViewAndMutationMeta
 
 
@@ -36,7 +38,7 @@ def prepared(f: Callable[..., Any], meta: ViewAndMutationMeta,
         given = [fresh_input(arg, info) if joint and isinstance(arg, Tensor) else arg
                  for arg, info in zip(args, meta.input_info, strict=True)]
         outputs = list(f(*given))
-        bases = [output._base for output, info in zip(outputs, meta.output_info, strict=True)
+        bases = [base_or_whole(output) for output, info in zip(outputs, meta.output_info, strict=True)
                  if info.output_type is OutputType.alias_of_intermediate_save_as_output]
         return [*[given[i] for i in meta.mutated_inp_runtime_indices], *outputs, *bases], given
 
@@ -68,19 +70,19 @@ def forward_function(f: Callable[..., Any], meta: ViewAndMutationMeta) -> Callab
 
 
 def joint_function(f: Callable[..., Any], meta: ViewAndMutationMeta,
-                   needed: list[bool]) -> Callable[[list[Any], list[Any]], tuple[list[Any], list[Any]]]:
+                   args: list[Any]) -> Callable[[list[Any], list[Any]], tuple[list[Any], list[Any]]]:
     """Return the function of inputs (``primals``) and of gradients of results (``tangents``) whose operators are the
-    joint graph. It returns the results, and the gradients of the inputs that are ``needed``.
+    joint graph for inputs like ``args``. It returns the results, and the gradients of the inputs that require them.
     """
+    needed = [isinstance(arg, Tensor) and arg.requires_grad for arg in args]
     run = prepared(f, meta, joint=True)
 
     def joint(primals: list[Any], tangents: list[Any]) -> tuple[list[Any], list[Any]]:
         mode = FunctionalTensorMode()
         with mode:
             inputs = [mode.wrap(primal) if isinstance(primal, Tensor) else primal for primal in primals]
-            for tensor, wanted in zip(inputs, needed, strict=True):
-                if wanted:
-                    tensor.requires_grad_()
+            for i in compress(range(len(args)), needed):
+                inputs[i] = as_leaf(inputs[i], args[i]).requires_grad_()
             results, given = run(*inputs)
             pairs = [(result, mode.wrap(tangent)) for result, tangent in zip(
                 [result for result, has in zip(results, meta.returns_with_tangents, strict=True) if has],
@@ -123,9 +125,8 @@ def trace_forward(f: Callable[..., Any], args: list[Any], meta: ViewAndMutationM
 
 def trace_joint(f: Callable[..., Any], args: list[Any], meta: ViewAndMutationMeta, config: AOTConfig) -> GraphModule:
     """Return the joint graph for inputs, which are fake tensors."""
-    needed = [isinstance(arg, Tensor) and arg.requires_grad for arg in args]
     primals = [arg.detach() if isinstance(arg, Tensor) else arg for arg in args]
-    traced = make_fx(joint_function(f, meta, needed), config.decompositions, _disable_torch_fn_metadata_mode=True)(
+    traced = make_fx(joint_function(f, meta, args), config.decompositions, _disable_torch_fn_metadata_mode=True)(
         primals, list(meta.traced_tangents))
     return _cleaned(traced)
 
