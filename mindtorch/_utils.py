@@ -88,8 +88,8 @@ def _finished(tensor: Tensor, requires_grad: bool, hooks: Any, metadata: Any) ->
         if not isinstance(given, (dict, type(None))) and not (type(given) is tuple and not given):
             raise TypeError(f"expected a dictionary of a tensor's {what}, but got {type(given).__name__}")
     metadata = metadata or {}
-    if not all(isinstance(bit, int) for bit in metadata.values()):
-        raise TypeError(f"a tensor's bits are true or false, but got {reprlib.repr(metadata)}")
+    if not all(isinstance(name, str) and isinstance(bit, int) for name, bit in metadata.items()):
+        raise TypeError(f"a tensor's bits have names and are true or false, but got {reprlib.repr(metadata)}")
     for name, bit in (("conj", CONJUGATE), ("neg", NEGATIVE)):
         if metadata.get(name):
             if bit == CONJUGATE and not tensor._dtype.is_complex:

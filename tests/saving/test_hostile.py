@@ -69,6 +69,7 @@ HOSTILE: dict[str, tuple[bytes, bytes, type[Exception], str]] = {
                                  pickle.UnpicklingError, "has no layout torcH.strided"),
     "a conjugate of real numbers": (tensor(more=b"}" + op("conj") + b"\x88s"), FOUR, RuntimeError, "conjugate bit"),
     "bits that are no dictionary": (tensor(more=op(5)), FOUR, pickle.UnpicklingError, "dictionary of a tensor's bits"),
+    "bits whose names are no text": (tensor(more=b"}K\x01\x88s"), FOUR, pickle.UnpicklingError, "true or false"),
     "hooks that are no dictionary": (tensor(hooks=op(5)), FOUR, pickle.UnpicklingError, "of a tensor's hooks"),
     "strides of a meta tensor that are no integers": (
         call("torch._utils _rebuild_meta_tensor_no_storage", b"ctorch\nfloat32\n", op((1,)), op((1.5,)), b"\x89"), FOUR,

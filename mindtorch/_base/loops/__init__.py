@@ -203,6 +203,8 @@ index_add, count = Loop("index_add"), Loop("count", True)
 FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
 nll_loss, nll_loss_backward = Loop("nll_loss"), Loop("nll_loss_backward")
 sum_lines, sum_rows = Loop("sum_lines"), Loop("sum_rows", True)
+erf = Loop("erf", least=SOME >> 1)  #: which replaces twenty
+moments_of_lines, moments_of_columns = (Loop(name, least=SOME) for name in ("moments_of_lines", "moments_of_columns"))
 sum_half_lines = {kind: Loop(f"sum_{kind}_lines") for kind in ("float16", "bfloat16")}
 cube, threshold_backward, extreme_of_lines, extreme_in_columns = (
     Loop(name, True) for name in ("cube", "threshold_backward", "extreme_of_lines", "extreme_in_columns"))

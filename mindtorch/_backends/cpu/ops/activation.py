@@ -138,15 +138,13 @@ def normal_cdf(x: Any, out: Any = None) -> Any:
 
 def gelu(x: Any, approximate: str = "none", out: Any = None) -> Any:
     if approximate == "tanh":
-        out = np.asarray(np.multiply(x, x, out=out))
-        out *= TANH_SCALE * TANH_CUBIC
-        out += TANH_SCALE
+        out = np.asarray(np.multiply(x, x, out=out))  # (1 + tanh(y)) / 2 is the sigmoid of 2 y, where nothing cancels
+        out *= 2 * TANH_SCALE * TANH_CUBIC
+        out += 2 * TANH_SCALE
         out *= x
-        np.tanh(out, out=out)
+        exp_of(out, out, -1)
         out += 1
-        out *= 0.5
-        out *= x
-        return out
+        return np.divide(x, out, out)
     out = normal_cdf(x, out)
     np.multiply(out, x, out=out)
     if x.dtype == np.float32:

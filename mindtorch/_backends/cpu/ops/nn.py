@@ -180,7 +180,8 @@ def nll_loss_forward(self: array, target: array, weight: array | None, reduction
     losses = np.where(kept, picked * weights, 0)
     if reduction == NONE:
         return (losses[0] if scalar else losses), 0
-    total, total_weight = (np.add.reduce(to_opmath(values), axis=None) for values in (losses, weights))
+    total, total_weight = (np.add.reduce(values, axis=None, dtype=np.float64).astype(to_opmath(values).dtype)
+                           for values in (losses, weights))
     return (total if reduction == SUM else np.divide(total, total_weight)), total_weight
 
 
@@ -223,7 +224,7 @@ def prepared_nll_loss(self: array, target: array, weight: array | None, reductio
         if lowest(chosen) < 0 or (ignore_index >= 0 and (chosen == ignore_index).any()):
             return nll_loss_forward(logs, chosen, weight, reduction, ignore_index)
         try:
-            total = add(logs[lines, chosen])
+            total = add(logs[lines, chosen], None, np.float64)
         except IndexError:
             total = None
         if total is None:  # outside of the handler, whose error would be shown with that of the row

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import lru_cache, reduce
-from math import inf, prod
+from math import inf, isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,6 @@ FEW, SOME, LEVELS = 512, 1 << 13, 4
 SHORT = 128
 #: Lines that are so short are multiplied column by column.
 FEW_COLUMNS = 16
-#: Up to this many elements, Python numbers beat several NumPy calls.
-PYTHON = 16
 #: Vectors of ones, by dtype letter and length.
 ONES = {kind: [np.ones(FEW, kind)[:count] for count in range(FEW + 1)] for kind in "fd"}
 #: MANY: elements from which on lines of at least LINE elements are summed by SIMD, in pieces of PIECE, and all elements
@@ -39,6 +37,8 @@ MANY, LINE, PIECE, PART = 1 << 15, 64, 1 << 11, 1 << 9
 WIDENED = 1 << 17
 #: float32 variances that are smaller, or infinite, are recomputed: their squares may exceed float32's range.
 TINY = 1e-30
+#: Columns that a loop reduces at a time.
+COLUMNS = 1 << 10
 Reduce = Callable[[np.ndarray, Ints, bool], Any]
 add: Any = np.add.reduce
 multiply: Any = np.multiply.reduce
@@ -164,7 +164,12 @@ def few_averaged(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
 
 
 def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
-    """Sum. NumPy adds pairwise along the innermost axis only; other long axes use PyTorch's cascade."""
+    """Sum. NumPy adds pairwise along the innermost axis only. Along others, few numbers are added in float64, and long
+    axes use PyTorch's cascade.
+    """
+    if x.dtype.kind == "f" and x.size <= SOME and (x.size <= FEW or x.ndim > 1) and not (
+            x.flags.c_contiguous and (x.ndim - 1 in axis or x.size <= FEW)):
+        return np.asarray(add(x, axis, np.float64, None, keepdims)).astype(x.dtype, copy=False)
     if x.size <= FEW and x.dtype.kind == "f":
         return add(x, axis, None, None, keepdims)
     if x.dtype.kind in "biu":
@@ -341,86 +346,129 @@ def product_of_lines(x: np.ndarray) -> np.ndarray:
     return out[:, 0]
 
 
-def variance(x: np.ndarray, axis: Ints, freedom: Any, keepdims: bool) -> tuple[Any, Any]:
-    """Compute variance and mean in two passes, the mean first. Complex variance adds both parts'."""
+def variance(x: np.ndarray, axis: Ints, freedom: Any) -> tuple[Any, Any]:
+    """Compute variance and mean, without the dimensions. Complex variance adds both parts'.
+
+    float32 is computed in float64, as in PyTorch: by a loop, or by NumPy, the mean first. Without a loop, large arrays
+    are computed in float32, since float64 would take thrice as long.
+    """
     if x.dtype.kind == "c":
-        (first, real), (second, imag) = (variance(part, axis, freedom, keepdims) for part in (x.real, x.imag))
+        (first, real), (second, imag) = (variance(part, axis, freedom) for part in (x.real, x.imag))
         return first + second, real + 1j * imag
+    if x.dtype.char == "f":
+        if found := moments_by_loop(x, axis):
+            shape = tuple([n for a, n in enumerate(x.shape) if a not in axis])
+            return found[1].reshape(shape) / freedom, found[0].reshape(shape)
+        if x.size < WIDENED:
+            return variance(x.astype(np.float64), axis, freedom)
     middle = np.asarray(mean(x, axis, True))
     away = np.asarray(x - middle)
-    result = sum_of_squares(away, axis, keepdims) / np.asarray(freedom, x.dtype)
+    result = sum_of_squares(away, axis) / np.asarray(freedom, x.dtype)
+    if x.dtype.char == "f" and not np.all((result > TINY) & (result < inf)):
+        return variance(x.astype(np.float64), axis, freedom)
     return result, middle.reshape(result.shape)
 
 
-def sum_of_squares(x: np.ndarray, axis: Ints, keepdims: bool) -> np.ndarray:
+def moments_by_loop(x: np.ndarray, axis: Ints) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return means and sums of square deviations of float32 lines or columns, flat; None if there is no loop."""
+    number, ends = count(x, axis), axis == tuple(range(x.ndim - len(axis), x.ndim))
+    if number < 2 or not x.size or not (ends or axis == tuple(range(len(axis)))):
+        return None
+    loop = (loops.moments_of_lines if ends else loops.moments_of_columns).taking(x)
+    if loop is None:
+        return None
+    if not ends:
+        return of_columns(loop, x.reshape(number, -1))
+    if len(axis) < x.ndim or number <= 2 * PIECE:
+        return of_rows(loop, x.reshape(-1, number))
+    whole, flat = number - number % PIECE, x.reshape(-1)
+    means, squares = of_rows(loop, flat[:whole].reshape(-1, PIECE))
+    counts = np.full(len(means), PIECE)
+    if whole < number:
+        rest = of_rows(loop, flat[whole:].reshape(1, -1))
+        means, squares, counts = (np.append(*pair) for pair in zip(
+            (means, squares, counts), (*rest, number - whole), strict=True))
+    middle = add(means * counts) / number
+    return middle, add(squares + counts * np.square(means - middle))
+
+
+def of_rows(loop: Callable[..., None], matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return both moments of each row."""
+    out = np.empty((len(matrix), 2))
+    each_block(lambda part: loop(matrix[part], out[part]), len(out), max(LARGE // matrix.shape[1], 1), matrix.size)
+    return out[:, 0], out[:, 1]
+
+
+def of_columns(loop: Callable[..., None], matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return both moments of each column."""
+    out = np.empty((2, matrix.shape[1]))
+
+    def work(part: slice) -> None:
+        some = np.empty((2, len(out[0, part])))
+        loop(matrix, some, part.start)
+        out[:, part] = some
+
+    each_block(work, matrix.shape[1], COLUMNS, matrix.size)
+    return out[0], out[1]
+
+
+def sum_of_squares(x: np.ndarray, axis: Ints) -> np.ndarray:
     """Sum the squares of an array of floating point numbers, which may be written over."""
     if axis == (x.ndim - 1,) and x.flags.c_contiguous and x.shape[-1] >= LINE:
-        return of_lines(x, squares_by_blas, 3 * LINE // 2).reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
+        return of_lines(x, squares_by_blas, 3 * LINE // 2)
     np.square(x, out=x)
-    if len(axis) < x.ndim and x.size < WIDENED:
-        return np.asarray(add(x, axis, np.float64, None, keepdims).astype(x.dtype))
-    return np.asarray(total(x, axis, keepdims))
+    return np.asarray(total(x, axis))
 
 
-def moments(name: str, finish: Callable[[Any], Any] = np.asarray) -> Prepared:
-    """Return a row for ``op(self, dim, correction, keepdim)``: a function of the variance, and the mean."""
+def moments(name: str, finish: Callable[[Any], Any] = np.asarray, both: bool = False) -> Prepared:
+    """Return a row for ``op(self, dim, correction, keepdim)``: a function of the variance; the mean too if ``both``."""
 
-    def row(x: np.ndarray, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Any, Any]:
+    def row(x: np.ndarray, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Any:
         axis = wrap_dims(dim, x.ndim)
         freedom = count(x, axis) - (1 if correction is None else correction)
         freedom = freedom if freedom > 0 else 0  # also for NaN, as ``std::max`` does
-        spread, middle = variance(to_opmath(x), axis, freedom, keepdim)
+        x = to_opmath(x)
+        spread, middle = variance(x, axis, freedom)
         if freedom <= 0 and np.size(spread):
             warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than "
                           "the reduction factor (input numel divided by output numel).", stacklevel=6)
-        if x.dtype.kind != "c" and spread.dtype == np.float32 and not np.all((spread > TINY) & (spread < np.inf)):
-            wide = variance(x.astype(np.float64), axis, freedom, keepdim)[0]
-            spread = finish(wide).astype(np.float32)  # PyTorch always computes in float64
-        else:
-            spread = finish(spread)
-        if middle.dtype.kind == "f" and np.isinf(middle).any():  # a running mean is NaN after an infinity
+        spread, middle = finish(spread).astype(x.real.dtype, copy=False), middle.astype(x.dtype, copy=False)
+        if both and middle.dtype.kind == "f" and np.isinf(middle).any():  # a running mean is NaN after an infinity
             lines = np.moveaxis(x, axis, range(len(axis))).reshape(-1, middle.size)
             early = np.isinf(lines[:-1]).any(0).reshape(middle.shape)
             middle = np.where(early, middle.dtype.type(np.nan), middle)
-        return (spread if x.size else np.full_like(spread, np.nan)), middle
+        if keepdim:
+            kept = tuple([1 if a in axis else n for a, n in enumerate(x.shape)])
+            spread, middle = spread.reshape(kept), middle.reshape(kept)
+        spread = spread if x.size else np.full_like(spread, np.nan)
+        return (spread, middle) if both else spread
 
     def prepare(x: np.ndarray, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Settled:
         axis = wrap_dims(dim, x.ndim)
         freedom = count(x, axis) - (1 if correction is None else correction)
         if not (x.dtype.char in ONES and 0 < x.size <= FEW and axis and freedom > 0):
             return lambda x: row(x, dim, correction, keepdim)
-        number, divisor, single = x.dtype.type(count(x, axis)), x.dtype.type(freedom), x.dtype.char == "f"
+        number, divisor, kept, double = np.float64(count(x, axis)), np.float64(freedom), x.dtype, np.dtype(np.float64)
+        shape = tuple([1 if a in axis else n for a, n in enumerate(x.shape) if keepdim or a not in axis])
 
-        def few(x: np.ndarray) -> tuple[Any, Any]:
-            middle = add(x, axis, None, None, True) / number
-            away = x - middle
-            found = np.asarray(add(away * away, axis, None, None, keepdim) / divisor)
-            if not (within(found, TINY, inf) if single else np.isfinite(found).all()):
+        def few(x: np.ndarray) -> Any:
+            wide = x.astype(double)
+            middle = add(wide, axis, None, None, True)
+            middle /= number
+            wide -= middle
+            wide *= wide
+            found = add(wide, axis, None, None, True)
+            found /= divisor
+            spread = finish(found).astype(kept).reshape(shape)
+            if not both:
+                return spread
+            if not isfinite(add(found, None)):
                 return row(x, dim, correction, keepdim)
-            return finish(found), middle.reshape(found.shape)
+            return spread, middle.astype(kept).reshape(shape)
 
         return few
 
     return Prepared(prepare)
-
-
-def first(row: Prepared) -> Prepared:
-    """Return the row of the first output alone."""
-    def prepare(*args: Any) -> Settled:
-        both: Any = row.prepare(*args)
-        return lambda x: both(x)[0]
-
-    return Prepared(prepare)
-
-
-def within(array: np.ndarray, low: float, high: float) -> bool:
-    """Return True if all elements lie strictly between two bounds."""
-    if array.size > PYTHON:
-        return bool(minimum(array, None) > low and maximum(array, None) < high)
-    for value in array.ravel().tolist():  # noqa: SIM110 (a generator takes thrice as long)
-        if not low < value < high:
-            return False
-    return True
 
 
 # -- extrema and truth ---------------------------------------------------------------------------------------
@@ -593,7 +641,6 @@ def norm(x: np.ndarray, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     return reduced(lambda part, axis, keepdims: vector_norm(part, ord, axis, keepdims))(x, dim, keepdim, dtype)
 
 
-var, std = moments("var"), moments("std", np.sqrt)
 summed = reduced(total, loops.sum_lines, few_summed, half_total)
 averaged = reduced(mean, loops.sum_lines, few_averaged, half_mean)
 multiplied = reduced(product)
@@ -609,10 +656,10 @@ CPU_KERNELS.update({
     "mean.dim": averaged,
     "prod": whole(multiplied),
     "prod.dim_int": multiplied,
-    "var.correction": first(var),
-    "std.correction": first(std),
-    "var_mean.correction": moments("var_mean"),
-    "std_mean.correction": moments("std_mean", np.sqrt),
+    "var.correction": moments("var"),
+    "std.correction": moments("std", np.sqrt),
+    "var_mean.correction": moments("var_mean", both=True),
+    "std_mean.correction": moments("std_mean", np.sqrt, True),
     "all": every,
     "all.dim": every,
     "all.dims": listed(every),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._base import loops
 from ...._base.loops.coefficients import ARTANH_ERF, float32s
 from . import CPU_KERNELS
 from .pointwise import in_blocks
@@ -52,7 +53,7 @@ airy, erf_of_any, erfinv_within, gammaln, psi, zeta = map(
 
 
 def erf(x: Any) -> Any:
-    """Compute erf; of float32 as the tanh of a polynomial, as exact as PyTorch's and eight times as fast as SciPy."""
+    """Compute erf; of float32, without a loop, as the tanh of a polynomial, eight times as fast as SciPy."""
     if x.dtype != np.float32 or x.size <= FEW:
         return erf_of_any(x)
     x = np.clip(x, -WIDE, WIDE)
@@ -150,7 +151,8 @@ def times_log(log: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def spherical_bessel_j0(x: Any) -> Any:
-    return np.where(np.isinf(x), 0, np.sinc(x / np.pi))
+    """Compute ``sin(x) / x``: NumPy's ``sinc`` would multiply by pi what is divided by it before."""
+    return np.where(np.isinf(x), 0, np.where(np.equal(x, 0), 1, np.sin(x) / x))
 
 
 def recurrence(first: Callable[[Any], Any], step: Callable[[int, Any, Any, Any], Any],
@@ -253,7 +255,7 @@ POLYNOMIAL_ROWS: dict[str, Callable[..., Any]] = {
 CPU_KERNELS.add(logit, lgamma, digamma, polygamma, mvlgamma)
 CPU_KERNELS.update({
     **{name: scipy_function(name) for name in ("erfc", "i0")},
-    "erf": in_blocks(erf),
+    "erf": in_blocks(erf, loop=loops.erf),
     "erfinv": in_blocks(erfinv),
     **{f"special_{name}": scipy_function(name)
        for name in ("entr", "erfcx", "ndtri", "log_ndtr", "i0e", "i1", "i1e")},

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ..coefficients import ARTANH_ERF, POWER
+from ..coefficients import ARTANH_ERF, ERF, ERF_FAR, ERF_NEAR, POWER
 from .writing import FLOATS, bits_of, f32, f64, float_of, fma, i32, loop, polynomial
 
 
@@ -125,6 +125,15 @@ def silu(x: Any, out: Any) -> None:
 def gelu(x: Any, out: Any) -> None:
     for i in range(len(x)):
         out[i] = gelu_of(x[i])
+
+
+@loop("float32[::1]", "float32[::1]")
+def erf(x: Any, out: Any) -> None:
+    for i in range(len(x)):
+        size = abs(x[i])
+        near = fma(polynomial(x[i] * x[i], ERF), x[i], x[i])
+        far = f32(1) - exp(fma(polynomial(size, ERF_FAR), size, -size))
+        out[i] = far if size > ERF_NEAR and x[i] > f32(0) else -far if size > ERF_NEAR else near
 
 
 @loop("float32[::1]", "float32[::1]", "float32[::1]")

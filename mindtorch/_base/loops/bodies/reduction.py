@@ -49,6 +49,38 @@ of_lines("sum_float16_lines", "uint16", from_float16)
 of_lines("sum_bfloat16_lines", "uint16", from_bfloat16)
 
 
+@loop("float32[:,::1]", "float64[:,::1]", fastmath=SUMS)
+def moments_of_lines(x: Any, out: Any) -> None:
+    """Compute each row's mean, and the sum of its square deviations. Numbers are taken from the row's first, which is
+    at most the square root of their count away from the mean, in deviations: float64 has digits enough for one pass.
+    """
+    for row in range(len(x)):
+        line, first, total, squares = x[row], f64(x[row, 0]), 0.0, 0.0
+        for i in range(len(line)):
+            away = line[i] - first
+            total += away
+            squares += away * away
+        out[row, 0] = first + total / len(line)
+        out[row, 1] = squares - total * total / len(line)
+
+
+@loop("float32[:,::1]", "float64[:,::1]", "int64", fastmath=SUMS)
+def moments_of_columns(x: Any, out: Any, start: Any) -> None:
+    """Compute the mean of each of some columns, and the sum of square deviations, as ``moments_of_lines`` does."""
+    means, squares, first = out[0], out[1], x[0, start:start + out.shape[1]]
+    means[:] = 0.0
+    squares[:] = 0.0
+    for row in range(1, len(x)):
+        line = x[row, start:start + out.shape[1]]
+        for i in range(len(line)):
+            away = f64(line[i]) - f64(first[i])
+            means[i] += away
+            squares[i] += away * away
+    for i in range(len(means)):
+        squares[i] -= means[i] * means[i] / len(x)
+        means[i] = f64(first[i]) + means[i] / len(x)
+
+
 @loop("float32[:,::1]", "float32[:,::1]", "float32[::1]", "int64", "int64")
 def sum_rows(x: Any, out: Any, rest: Any, rows: Any, step: Any) -> None:
     """Sum rows in blocks of ``step`` (a multiple of four), then the remainder."""
