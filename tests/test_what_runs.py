@@ -20,8 +20,10 @@ LIBRARY = Path(torch.__file__).parent
 OBSERVERS = {"_dispatch/observers.py", "_dispatch/sites.py", "_base/call_site.py", "_base/durations.py"}
 #: Functions of theirs that describe a call for observers, with all that they call.
 DESCRIBING = {"describe", "_path", "_composed", "_event", "tell_parts", "observed", "plan_of", "_plan_use"}
-#: Functions that run now and then: they forget tensors that are gone.
-NOW_AND_THEN = {("_storage/untyped.py", "UntypedStorage.add_alias.<locals>.<listcomp>")}
+#: Functions that run now and then: they forget tensors that are gone, or compute what a tensor keeps from then on, for
+#: which a description may have asked before.
+NOW_AND_THEN = {("_storage/untyped.py", "UntypedStorage.add_alias.<locals>.<listcomp>"),
+                ("_base/layout.py", "contiguous_strides")}
 STEPS = 25  #: after so many, CPython 3.11 has rewritten the code of every function that each of them calls
 Names = set[tuple[str, str]]
 

@@ -19,7 +19,7 @@ from .._device import CPU as HOST
 from .._dispatch import dispatcher
 from .._dispatch.aten import new_empty_strided, sum_dim_IntList as sum_dims
 from .._dispatch.dispatcher import resolve
-from .._dispatch.keys import AUTOGRAD, CPU, OBSERVED, REDIRECTING
+from .._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, OBSERVED, REDIRECTING
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
@@ -260,19 +260,20 @@ def fold_cross_entropy(general: Kernel) -> Kernel:
     return record
 
 
-#: By composite: the wrapper that records it as one node, and its operators.
-FOLDS: dict[str, tuple[Callable[[Kernel], Kernel], tuple[Operator, ...]]] = {
-    "linear": (fold_linear, (T, MM, ADDMM)),
-    "cross_entropy_loss": (fold_cross_entropy, (LOG_SOFTMAX, NLL_LOSS, LOG_SOFTMAX_BACKWARD, NLL_LOSS_BACKWARD)),
+#: By composite: the wrapper that records it as one node, its operators, and whether inputs may have any strides.
+FOLDS: dict[str, tuple[Callable[[Kernel], Kernel], tuple[Operator, ...], bool]] = {
+    "linear": (fold_linear, (T, MM, ADDMM), False),
+    "cross_entropy_loss": (fold_cross_entropy, (LOG_SOFTMAX, NLL_LOSS, LOG_SOFTMAX_BACKWARD, NLL_LOSS_BACKWARD), False),
 }
 
 
-def fold(op: Operator, general: Kernel) -> Kernel:
-    """Return the function that records a composite on contiguous CPU tensors: as one node, unless a user has replaced a
-    kernel or a derivative of its operators.
+def fold(op: Operator, general: Kernel, keys: int) -> Kernel:
+    """Return the function that records a composite on CPU tensors: as one node, unless a user has replaced a kernel or
+    a derivative of its operators.
     """
-    make, parts = FOLDS[op.name]
-    return make(general) if all(map(is_ours, parts)) else general
+    make, parts, of_any_strides = FOLDS[op.name]
+    fits = of_any_strides or not keys & NONCONTIGUOUS
+    return make(general) if fits and all(map(is_ours, parts)) else general
 
 
 def is_ours(op: Operator) -> bool:

@@ -425,8 +425,9 @@ def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
             raise missing_kernel(op, keys)
     elif kernel.composite and not has_derivative(op):
         if not keys & PYTHON or kernel.registered:
-            if keys == CPU | AUTOGRAD and op.name in registry.folds and not kernel.registered:
-                return registry.folds[op.name](op, kernel.fn)
+            if keys | NONCONTIGUOUS == CPU | AUTOGRAD | NONCONTIGUOUS and (
+                    op.name in registry.folds and not kernel.registered):
+                return registry.folds[op.name](op, kernel.fn, keys)
             return kernel.fast if kernel.fast is not None and keys == CPU else kernel.fn
         decomposed = in_cpp(kernel.fn)
         if not op.is_explicit:

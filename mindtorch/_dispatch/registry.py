@@ -209,8 +209,8 @@ class OpRegistry:
         #: The rows of the families in ``_operators``, by operator name.
         self.meta_rows, self.composites, self.derivatives, self.batching, self.autocast = (
             family_table(self) for _ in range(5))
-        #: By composite: the wrapper of its function that records it as one node on contiguous CPU tensors.
-        self.folds: dict[str, Callable[[Operator, Callable[..., Any]], Callable[..., Any]]] = {}
+        #: By composite: the wrapper of its function that records it as one node on CPU tensors of these keys.
+        self.folds: dict[str, Callable[[Operator, Callable[..., Any], int], Callable[..., Any]]] = {}
         self.on_define: list[Callable[[str], None]] = []
 
     def define(self, row: str, flags: frozenset[str] = frozenset({"function"}), family: str = "") -> Operator:

@@ -487,8 +487,10 @@ class Tensor(Methods, metaclass=_TensorType):
         return out
 
     def _view_by(self, shape: Ints, dtype: np.dtype, further: int, strides: Ints, stride: Ints | None,
-                 layout: Layout | None = None) -> Tensor:
-        """Return a CPU view ``further`` elements on, with ``strides`` in bytes; ``stride`` None is contiguous."""
+                 layout: Layout | None = None, apart: bool = False) -> Tensor:
+        """Return a CPU view ``further`` elements on, with ``strides`` in bytes; ``stride`` None is contiguous. It is an
+        alias without a base if ``apart``.
+        """
         storage, cell, base = self._storage, self._version_counter, self._base
         if storage is None or cell is None:
             storage = self.untyped_storage()
@@ -501,8 +503,10 @@ class Tensor(Methods, metaclass=_TensorType):
             out._keys = self._keys & OF_VIEWS
         else:
             out._keys, out._stride = self._keys & OF_VIEWS | NONCONTIGUOUS, stride
-        out._base = self if base is None else base
         storage.add_alias(out)
+        if apart:
+            return out
+        out._base = self if base is None else base
         if cell[0]:
             out._attr_version = cell[0]
         if not local.grad_enabled or (base is not None and (self._creation_meta is not None
@@ -553,6 +557,21 @@ class Tensor(Methods, metaclass=_TensorType):
         if result_turned:
             out._array, out._stride, out._keys = array.T, (1, array.shape[1]), CPU | NONCONTIGUOUS
             out._version_counter = [0, None, array]  # of which the storage is made when it is asked for
+        return out
+
+    def _batched_product(self, other: Tensor, turned: bool, other_turned: bool) -> Tensor:
+        """Return the product of two batches of CPU matrices of one dtype and one size, transposed if ``turned``."""
+        left: Any = self._array
+        right: Any = other._array
+        out = new(Tensor)
+        array = quietly(np.matmul, left.mT if turned else left, right.mT if other_turned else right)
+        out._array, out._dtype, out._keys = array, self._dtype, CPU
+        return out
+
+    def _contiguous_copy(self) -> Tensor:
+        """Return a contiguous copy of this CPU tensor outside the graph, for a node to keep."""
+        out = new(Tensor)
+        out._array, out._dtype, out._keys = self._array.copy(), self._dtype, CPU  # type: ignore[union-attr]
         return out
 
     def _expanded_alias(self, shape: Ints) -> Tensor:

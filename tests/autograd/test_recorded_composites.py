@@ -1,4 +1,4 @@
-"""``linear`` and ``cross_entropy``, which are composites: their nodes and gradients are PyTorch's."""
+"""``linear``, ``cross_entropy`` and ``matmul``, which are composites: their nodes and gradients are PyTorch's."""
 from __future__ import annotations
 
 import sys
@@ -383,3 +383,92 @@ def test_gradients_go_where_they_belong_though_another_thread_looks_at_the_graph
     out = nn.functional.linear(x, weight, bias)
     Looked.apply(out).sum().backward()
     assert weight.grad.tolist() == mindtorch.ones(3, 3).t().mm(x).tolist()
+
+
+# -- products of batches of matrices -----------------------------------------------------------------------------------
+
+def batches(t, *shape):
+    """Make a leaf of small numbers."""
+    return (t.arange(float(np.prod(shape))) % 7 / 4).reshape(shape).requires_grad_()
+
+
+def factors(t, kind):
+    """Make the operands of a product, and the leaves that they come from."""
+    if kind == "permuted":  # which ``reshape`` copies
+        a, b = batches(t, 2, 4, 3, 5), batches(t, 2, 6, 3, 5)
+        return a.transpose(1, 2), b.permute(0, 2, 3, 1), (a, b)
+    if kind == "column":  # which ``reshape`` only views with other strides
+        a, b = batches(t, 2, 4, 5), batches(t, 2, 7, 5)
+        return a, b[:, 3, :].unsqueeze(-1), (a, b)
+    if kind == "square":
+        a = batches(t, 2, 3, 4, 4)
+        return a, a.mT, (a,)
+    a, b = batches(t, 2, 3, 4, 5), batches(t, 2, 3, 5, 6)
+    left, right = kind != "right only", kind != "left only"
+    return a if left else a.detach(), b if right else b.detach(), (a,) * left + (b,) * right
+
+
+KINDS = "plain", "permuted", "column", "square", "left only", "right only"
+
+
+def nodes_of_product(t, kind):
+    a, b, _ = factors(t, kind)
+    out = a @ b
+    product = out.grad_fn.next_functions[0][0]
+    saved = [value if value is None else (value.tolist(), value.stride(), value._is_view(), tree(value.grad_fn))
+             for value in (product._saved_self, product._saved_mat2)]
+    return tree(out.grad_fn), out.grad_fn._saved_self_sym_sizes, saved, out.stride(), out._is_view()
+
+
+def gradients_of_product(t, kind):
+    a, b, leaves = factors(t, kind)
+    out = a @ b
+    return gradients(t, out * out.mT.contiguous().mT, *leaves), tree(out.grad_fn)
+
+
+def second_gradients_of_product(t, kind):
+    a, b, leaves = factors(t, kind)
+    firsts = t.autograd.grad(((a @ b) ** 2).sum(), leaves, create_graph=True)
+    return [grad.tolist() for grad in t.autograd.grad(sum((first ** 2).sum() for first in firsts), leaves)]
+
+
+def product_of_written(t, kind):
+    a, b, leaves = factors(t, kind)
+    a = a * 1
+    out = a @ b
+    with t.no_grad():
+        a.mul_(2)
+    return gradients(t, out, *leaves)
+
+
+def product_of_replaced(t, kind):
+    a, b, leaves = factors(t, kind)
+    out = a @ b
+    leaves[0].data = leaves[0].data * 2
+    return gradients(t, out, *leaves), tree(out.grad_fn)
+
+
+def product_run_twice(t, kind):
+    a, b, _ = factors(t, kind)
+    out = a @ b
+    out.sum().backward()
+    out.sum().backward()
+
+
+@each_program(*(lambda t, program=program, kind=kind: program(t, kind) for kind in KINDS for program in (
+    nodes_of_product, gradients_of_product, second_gradients_of_product, product_of_written, product_of_replaced,
+    product_run_twice)))
+def test_products_of_batches_are_pytorchs(program) -> None:
+    assert_same_outcome(program)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_observers_are_told_of_the_operators_of_a_product(kind: str) -> None:
+    a, b, _ = factors(mindtorch, kind)
+    with mindtorch.observe() as seen:
+        out = a @ b
+    names = [event.op for event in seen if event.part]
+    assert names[0] == "expand" and names[-2:] == ["bmm", "_unsafe_view"], names
+    with mindtorch.observe() as seen:
+        out.backward(mindtorch.ones_like(out))
+    assert [event.op for event in seen].count("bmm") == 1 + (kind not in ("left only", "right only"))

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -119,15 +120,15 @@ def step_of(self: Tensor, view: Tensor) -> Step | None:
     return layout.shape, array.dtype, view._offset - self._offset, array.strides, layout.stride, layout
 
 
-def by_layout(general: Rows) -> Rows:
-    """Cache plans of views by the tensor's layout and the arguments."""
+def by_layout(general: Rows, apart: bool = False) -> Rows:
+    """Cache plans of views, or of aliases that are ``apart``, by the tensor's layout and the arguments."""
     plans, layout = Plans(), getattr(general, "__wrapped__", None)
 
     def learn(self: Tensor, args: tuple[Any, ...], key: Any) -> Tensor:
         view = step = None
         if layout is not None and (step := laid_out(self, *layout(self, *args))) is not None:
             try:
-                view = self._view_by(*step)
+                view = self._view_by(*step, apart)
             except (ValueError, OverflowError):  # NumPy has no such array: the general kernel explains it
                 step = None
         if view is None:
@@ -146,7 +147,7 @@ def by_layout(general: Rows) -> Rows:
             step = None
         if step:
             plans.missed = 0
-            return self._view_by(*step)
+            return self._view_by(*step, apart)
         plans.missed += 1
         return general(self, *args) if step is None else learn(self, args, key)
 
@@ -177,8 +178,10 @@ def in_pieces(general: Rows) -> Rows:
 
 #: By operator name: what makes the kernel of views, for tensors of any strides, from the general one.
 VIEWS: dict[str, Callable[[Rows], Rows]] = {
-    **dict.fromkeys(("alias", "diagonal", "expand", "permute", "select.int", "slice.Tensor", "squeeze", "squeeze.dim",
-                     "squeeze.dims", "t", "transpose.int", "unfold", "unsqueeze", "view"), by_layout),
+    "_unsafe_view": partial(by_layout, apart=True),
+    **dict.fromkeys(("_reshape_alias", "alias", "diagonal", "expand", "permute", "select.int", "slice.Tensor",
+                     "squeeze", "squeeze.dim", "squeeze.dims", "t", "transpose.int", "unfold", "unsqueeze", "view"),
+                    by_layout),
     **dict.fromkeys(("split.Tensor", "split_with_sizes", "unbind.int"), in_pieces),
 }
 #: Composites that return a view, for contiguous tensors.

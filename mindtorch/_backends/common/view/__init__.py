@@ -29,6 +29,16 @@ def as_view(layout: Row) -> Row:
     return view
 
 
+def as_alias(layout: Row) -> Row:
+    """Return the operator of a layout function whose result is no view for autograd."""
+
+    def alias(self: Tensor, *args: Any) -> Tensor:
+        return self._alias(*layout(self, *args))
+
+    alias.__wrapped__ = layout  # type: ignore[attr-defined]
+    return alias
+
+
 def as_views(pieces_of: Row) -> Row:
     """Return an operator with several views, none of which may be written in place."""
 
@@ -87,7 +97,7 @@ KERNELS: dict[str, Row] = {
     "view_as_complex": lambda self: self._view(*layouts.view_as_complex(self), self._dtype.to_complex()),
     "_conj": flipped(CONJUGATE),
     "_neg_view": flipped(NEGATIVE),
-    "_unsafe_view": lambda self, size: self._alias(*layouts.view(self, size)),  # self is not used afterwards
+    "_unsafe_view": as_alias(layouts.view),  # self is not used afterwards
     "unsafe_split.Tensor": pieces_apart(slicing.split),
     "unsafe_split_with_sizes": pieces_apart(slicing.split_with_sizes),
     "detach": Tensor._shallow_copy_and_detach,
