@@ -170,6 +170,13 @@ def native_group_norm_backward(grad_out: Any, input: Any, mean: Any, rstd: Any, 
     return grad_input, grad_gamma, total.sum(0) if output_mask[2] else None
 
 
+@row(aten.dropout.default)
+def dropout(input: Any, p: float, train: bool | None) -> Any:
+    if train and p != 0:
+        return aten.native_dropout(input, p, train)[0]
+    return input.clone()
+
+
 @row(aten.native_dropout.default)
 def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Any, Any]:
     if not train or p == 0:

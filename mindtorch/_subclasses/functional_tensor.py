@@ -10,7 +10,7 @@ on aliasing.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._base.interrupts import contextmanager
@@ -235,13 +235,14 @@ class FunctionalTensorMode(TorchDispatchMode):
     (``torch._subclasses.functional_tensor.FunctionalTensorMode``).
 
     With ``copies``, views are copied, too (``functionalize(remove="mutations_and_views")``). With ``recording``, the
-    values below may have a history of their own, as in ``grad(functionalize(f))``.
+    values below may have a history of their own, as in ``grad(functionalize(f))``. With ``pre_dispatch``, composites
+    stay whole, but for those that share or write memory, and those that ``table`` decomposes.
     """
 
     def __init__(self, pre_dispatch: bool = False, export: bool = False, _allow_token_discovery: bool = False, *,
-                 copies: bool = False, recording: bool = False):
+                 copies: bool = False, recording: bool = False, table: Mapping[Any, Any] | None = None):
         super().__init__()
-        self.copies, self.recording = copies, recording
+        self.copies, self.recording, self.table = copies, recording, table or {}
         self.pre_dispatch, self.export = pre_dispatch, export
 
     @classmethod
@@ -280,9 +281,10 @@ class FunctionalTensorMode(TorchDispatchMode):
         with switched(below_autograd=local.below_autograd and not self.recording):
             if op.name in SPECIAL:
                 return SPECIAL[op.name](self, *given)
-            if self.pre_dispatch and ("(a" in op.text or op.name in WRITE_STATISTICS) and func.is_composite:
+            if self.pre_dispatch and func.is_composite and (
+                    func in self.table or "(a" in op.text or op.name in WRITE_STATISTICS):
                 with self:  # what a composite shares and writes is known of the operators that it calls
-                    return func.decompose(*given)
+                    return self.table.get(func, func.decompose)(*args, **(kwargs or {}))
             if op.is_out or op.writes:
                 return self._written(func, given)
             kernel = op.kernel(CPU)

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from math import inf, isfinite
 from typing import Any
 
 import sympy
@@ -22,6 +23,7 @@ from ..fx.graph_module import GraphModule
 from ..fx.node import has_side_effect
 from ..nn.module import Module
 from ..utils._sympy.functions import Mod
+from ..utils._sympy.numbers import int_oo
 from ..utils._sympy.value_ranges import ValueRanges
 from .dynamic_shapes import Dim, ShapesCollection, argument_names, by_dimension, combined_args, context_of, of_leaves
 from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
@@ -34,7 +36,7 @@ from .graph_signature import (
 def export(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *, dynamic_shapes: Any = None,
            strict: bool = False, preserve_module_call_signature: tuple[str, ...] = (),
            prefer_deferred_runtime_asserts_over_guards: bool = False) -> ExportedProgram:
-    """Return the graph of ATen operators that a module's forward runs on example arguments
+    """Return the graph of operators that a module's forward calls on example arguments, composites whole
     (``torch.export.export``). ``dynamic_shapes`` names the sizes that stay free; all others become numbers.
 
     The module runs on fake tensors, so that control flow in Python is followed for these arguments; ``strict`` is
@@ -69,7 +71,8 @@ class _Export:
         self.specs = of_leaves(combined, dynamic_shapes)
         self.env = ShapeEnv(duck_shape=False, prefer_deferred_runtime_asserts_over_guards=deferred)
         self.mode = FakeTensorMode(shape_env=self.env, allow_non_fake_inputs=True, export=True)
-        self.sources = [_source_of(path) for path in _paths(combined)]
+        self.paths = _paths(combined)
+        self.sources = [_source_of(path) for path in self.paths]
         self.names = _leaf_names(combined)
 
     def program(self) -> ExportedProgram:
@@ -95,7 +98,7 @@ class _Export:
 
         traced = [value for value in inputs if isinstance(value, Tensor) or value.__class__ in SYMBOLIC]
         with self.mode:
-            gm = make_fx(run)(*fakes.values(), *traced)
+            gm = make_fx(run, pre_dispatch=True)(*fakes.values(), *traced)
         gm.__class__.__name__ = "GraphModule"
         gm.graph.eliminate_dead_code()
         constants = self._lift_constants(gm, count)
@@ -109,7 +112,7 @@ class _Export:
                                    argument_names(self.mod, self.args, self.kwargs))
         modules = [ModuleCallEntry("", call), *[ModuleCallEntry(name) for name, _ in self.mod.named_modules() if name]]
         return ExportedProgram(gm, None, signature, state, self._range_constraints(), modules,
-                               (self.args, self.kwargs), further, guards=self._guards(inputs), input_names=self.names)
+                               (self.args, self.kwargs), further, guards=self._guards(inputs), input_paths=self.paths)
 
     def _assert_promises(self) -> None:
         """Have the graph check the conditions on data that the program promised (``torch._check``)."""
@@ -130,8 +133,12 @@ class _Export:
         named: dict[str, Any] = {}
         _check_names(self.specs)
         derived: list[tuple[Any, Dim]] = []
+        given: set[int] = set()
         for leaf, spec, source in zip(self.leaves, self.specs, self.sources, strict=True):
             if isinstance(leaf, Tensor):
+                if id(leaf) in given:  # a tensor has one fake: given twice, it would be one input
+                    leaf = leaf.detach().requires_grad_(leaf.requires_grad)
+                given.add(id(leaf))
                 fake = self.mode.from_tensor(leaf, source=source, symbolic_context=context_of(leaf, spec))
                 for size, wanted in zip(fake.shape, by_dimension(spec, leaf.dim()), strict=True):
                     if isinstance(wanted, Dim) and isinstance(size, SymInt):
@@ -213,7 +220,7 @@ class _Export:
                 taken._rename(f"{name}_1")
             gm.graph._graph_namespace._used_names.discard(name)
             node._rename(name)
-            node.target = name
+            node.name = node.target = name  # also a name that is Python's: the code renames it
         for value, name in zip(inputs, self.names, strict=True):  # values that are part of the program
             if not (isinstance(value, Tensor) or value.__class__ in SYMBOLIC):
                 later = [node for node, own in zip(nodes, names, strict=True)
@@ -242,69 +249,106 @@ class _Export:
 
     # -- sizes -----------------------------------------------------------------------------------------------------
 
-    def _check_constraints(self, inputs: list[Any]) -> None:
-        """Raise UserError if a size that is to be free became a number, or has a smaller range."""
-        wrong = []
+    def _named_sizes(self, inputs: list[Any]) -> Iterator[tuple[Any, str, str, Any]]:
+        """Yield, for each size that ``dynamic_shapes`` frees by name or by ``Dim.DYNAMIC``, the wish, its name, the
+        code of the size, and its expression.
+        """
         for fake, spec, source in zip(inputs, self.specs, self.sources, strict=True):
-            if not isinstance(fake, Tensor):
-                continue
-            for i, (size, wanted) in enumerate(zip(fake.shape, by_dimension(spec, fake.dim()), strict=True)):
-                if wanted is None or isinstance(wanted, int) or wanted in (Dim.AUTO, Dim.STATIC):
-                    continue
-                name = wanted.__name__ if isinstance(wanted, Dim) else f"{source.name}.size()[{i}]"
-                expr = self.env.simplify(size.node.expr) if isinstance(size, SymInt) else size
-                if isinstance(expr, int) or expr.is_Integer:
-                    wrong.append(f"You marked {name} as dynamic but your code specialized it to be a constant "
-                                 f"({expr}). If you're using mark_dynamic, either remove it or use maybe_mark_dynamic. "
-                                 "If you're using Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO.")
-                elif isinstance(wanted, Dim):
-                    known = self.env.bound_sympy(expr)
-                    if known.lower > max(wanted.min, 2) or known.upper < wanted.max:
-                        wrong.append(f"Not all values of {name} = {source.name}.size()[{i}] in the specified range "
-                                     f"{_range_text(name, wanted)} satisfy the generated guard "
-                                     f"{_range_text(f'{source.name}.size()[{i}]', known)}")
-                    wrong += [f"Not all values of {name} = {source.name}.size()[{i}] in the specified range "
-                              f"{_range_text(name, wanted)} satisfy the generated guard {guard.expr}"
-                              for guard in self.env.guards if isinstance(guard.expr, sympy.Eq) and guard.expr.has(Mod)
-                              and expr.free_symbols & self.env.replace(guard.expr).free_symbols]
-        if wrong:
-            names = sorted({spec.__name__ for specs in self.specs for spec in tree_leaves(specs)
-                            if isinstance(spec, Dim)})
-            raise UserError(f"Constraints violated ({', '.join(names)})! For more information, run with "
-                            'TORCH_LOGS="+dynamic".\n' + "\n".join(f"  - {line}" for line in wrong))
+            if isinstance(fake, Tensor):
+                for i, (size, wanted) in enumerate(zip(fake.shape, by_dimension(spec, fake.dim()), strict=True)):
+                    if wanted is not None and not isinstance(wanted, int) and wanted not in (Dim.AUTO, Dim.STATIC):
+                        code = f"{source.name}.size()[{i}]"
+                        expr = self.env.simplify(size.node.expr) if isinstance(size, SymInt) else sympy.sympify(size)
+                        yield wanted, wanted.__name__ if isinstance(wanted, Dim) else code, code, expr
+
+    def _check_constraints(self, inputs: list[Any]) -> None:
+        """Raise UserError if a size that is to be free became a number or another one's, or has a smaller range."""
+        sizes = [*self._named_sizes(inputs)]
+        first: dict[Any, tuple[str, str]] = {}
+        for wanted, name, code, expr in sizes:
+            if isinstance(wanted, Dim) and expr.is_Symbol:
+                first.setdefault(expr, (name, code))
+        names = {symbol: sympy.Symbol(name) for symbol, (name, _) in first.items()}
+        wrong: dict[str, list[str]] = {}  # by the names of sizes
+        fixes: dict[str, str] = {}
+        for wanted, name, code, expr in sizes:
+            said = wrong.setdefault(name, [])
+            if expr.is_Integer:
+                said.append(f"You marked {name} as dynamic but your code specialized it to be a constant ({expr}). If "
+                            "you're using mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using "
+                            "Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO.")
+                if isinstance(wanted, Dim):
+                    fixes[name] = f"{name} = {expr}"
+            elif isinstance(wanted, Dim) and wanted.root is wanted:
+                other = first.get(expr, (name, code))
+                if other[0] != name:
+                    said.append(f"The values of {name} = {code} and {other[0]} = {other[1]} must always be equal.")
+                    fixes[name] = f"{name} = {other[0]}"
+                elif not expr.is_Symbol and expr.free_symbols <= names.keys() and len(expr.free_symbols) == 1:
+                    root, place = first[next(iter(expr.free_symbols))]
+                    fixes[name] = f"{name} = {expr.xreplace(names)}"
+                    said.append(f"The values of {name} = {code} must always be related to the values of {root} = "
+                                f"{place} by {fixes[name]}.")
+                else:
+                    said += self._narrower(wanted, code, expr, fixes)
+        if any(wrong.values()):
+            shown = "\n".join(f"  - {line}" for said in wrong.values() for line in dict.fromkeys(said))
+            asked = [name for name, said in wrong.items() if said]
+            raise UserError(f"Constraints violated ({', '.join(asked)})! For more information, run with "
+                            f'TORCH_LOGS="+dynamic".\n{shown}' + (
+                                "\nSuggested fixes:\n  " + "\n  ".join(fixes.values()) if fixes else ""))
+
+    def _narrower(self, wanted: Dim, code: str, expr: Any, fixes: dict[str, str]) -> list[str]:
+        """Return the conditions of the program that not all values of a ``Dim`` satisfy; note what would."""
+        name, known = wanted.__name__, self.env.bound_sympy(expr)
+        ends = [f"{wanted.min} <= " if wanted.min > 2 else "", f" <= {wanted.max}" if wanted.max != inf else ""]
+        head = (f"Not all values of {name} = {code} in the specified range{f' {ends[0]}{name}{ends[1]}' * any(ends)} "
+                "satisfy the generated guard ")
+        said = []
+        if known.lower > max(wanted.min, 2) or known.upper < wanted.max:
+            most = "IntInfinity()" if known.upper == int_oo else known.upper
+            said.append(f"{head}{known.lower} <= {code} and {code} <= {most}")
+            limits = [f", min={known.lower}" if known.lower > 2 else "", f", max={most}" if most == known.upper else ""]
+            fixes[name] = f"{name} = Dim('{name}'{limits[0]}{limits[1]})"
+        for guard in self.env.guards:
+            condition = self.env.replace(guard.expr)
+            if (isinstance(condition, sympy.Eq) and condition.has(Mod) and expr.free_symbols & condition.free_symbols):
+                said.append(f"{head}{CheckPrinter({expr: code}).doprint(condition)}.")
+                if condition.rhs == 0 and condition.lhs.func is Mod and condition.lhs.args[0] == expr:
+                    fixes[name] = f"_{name} = Dim('_{name}', min=1)\n  {name} = {condition.lhs.args[1]}*_{name}"
+        return said
 
     def _range_constraints(self) -> dict[Any, ValueRanges]:
-        """Return the ranges of the symbols, down to 0 where the user has set no limit."""
-        least: dict[Any, int] = {}
-        for spec in tree_leaves(self.specs, is_leaf=lambda value: isinstance(value, Dim)):
-            if isinstance(spec, Dim):
-                least.setdefault(spec.__name__, spec.min)
+        """Return the ranges of the symbols, down to 0 where a size has a ``Dim`` without a lower limit."""
         found = {}
         for symbol, values in self.env.var_to_range.items():
             if symbol.is_Symbol and symbol not in self.env.replacements:
-                named = values.lower == 2 and symbol in self.env.var_to_val and not self._has_limit(symbol)
-                found[symbol] = ValueRanges(0, values.upper) if named else values
+                found[symbol] = ValueRanges(0, values.upper) if values.lower == 2 and self._is_open(symbol) else values
         return found
 
-    def _has_limit(self, symbol: Any) -> bool:
-        """Return True if the user has set a limit of 2 or more for a symbol's size."""
-        for source in self.env.var_to_sources[symbol]:
+    def _is_open(self, symbol: Any) -> bool:
+        """Return True if a symbol is the size of a ``Dim`` that has no limit of 2 or more."""
+        for source in self.env.var_to_sources.get(symbol, ()):
             place = next((i for i, own in enumerate(self.sources) if own == getattr(source, "base", None)), None)
             if place is not None and isinstance(self.leaves[place], Tensor):
                 wanted = by_dimension(self.specs[place], self.leaves[place].dim())[source.idx or 0]  # type: ignore[attr-defined]
-                if isinstance(wanted, Dim) and wanted.min >= 2:
-                    return True
-        return False
+                if not isinstance(wanted, Dim) or wanted.min >= 2:
+                    return False
+        return symbol in self.env.var_to_val
 
     def _guards(self, inputs: list[Any]) -> list[str]:
-        """Return the conditions on arguments, as code over their names."""
-        given = [(value, LocalSource(name)) for value, name in zip(inputs, self.names, strict=True)
+        """Return the conditions on arguments, as code over ``L``, which has them by their names: on sizes, and that
+        Python's values are those that are part of the program.
+        """
+        given = [(value, source) for value, source in zip(inputs, self.sources, strict=True)
                  if isinstance(value, Tensor) or value.__class__ in SYMBOLIC]
         found = conditions(self.env, [value for value, _ in given], [source for _, source in given],
                            lambda source: source.name, CheckPrinter, ignore_static=False)
         sizes = [code for code in found if ".stride()" not in code and ".storage_offset()" not in code]
         return [code for code in sizes if not re.fullmatch(r".* >= 2", code) or any(
-            isinstance(spec, Dim) and spec.min >= 2 for specs in self.specs for spec in tree_leaves([specs]))]
+            isinstance(spec, Dim) and spec.min >= 2 for specs in self.specs for spec in tree_leaves([specs]))] + [
+                f"{source.name} == {value!r}" for value, source in zip(inputs, self.sources, strict=True)
+                if type(value) in (bool, int, str) or (type(value) is float and isfinite(value))]
 
 
 class CheckPrinter(GuardPrinter):
@@ -325,12 +369,6 @@ def _check_names(specs: Any) -> None:
             if (other.min, other.max) != (spec.min, spec.max):
                 raise UserError(f"Found different definitions {other} and {spec} for the same symbolic dimension "
                                 f"{spec.__name__}!")
-
-
-def _range_text(name: str, values: Any) -> str:
-    lower, upper = (values.min, values.max) if isinstance(values, Dim) else (values.lower, values.upper)
-    ends = [f"{lower} <= " if lower else "", f" <= {upper}" if upper != float("inf") else ""]
-    return f"{ends[0]}{name}{ends[1]}"
 
 
 def _is_free(spec: Any) -> bool:
@@ -390,7 +428,8 @@ def _paths(combined: dict[str, Any]) -> list[tuple[Any, ...]]:
             return [found for i, item in enumerate(value) for found in walk(item, (*path, i))]
         if isinstance(value, dict):
             return [found for key, item in value.items() for found in walk(item, (*path, key))]
-        return [path] * len(tree_leaves(value)) if value is not None else [path]
+        count = len(tree_leaves(value))
+        return [path] if count == 1 or value is None else [(*path, i) for i in range(count)]
 
     return [found for name, value in combined.items() for found in walk(value, (name,))]
 

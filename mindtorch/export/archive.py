@@ -149,7 +149,7 @@ class _Writer:
                 "out_spec": pytree.treespec_dumps(signature.out_spec),
                 "argument_names": signature.forward_arg_names,
                 "modules": [entry.fqn for entry in program.module_call_graph], "guards": program._guards_code,
-                "names": program._input_names,
+                "paths": program._input_paths,
                 "state": list(program.state_dict)}
 
 
@@ -259,7 +259,8 @@ class _Reader:
         modules = [ModuleCallEntry(name, None if name else call) for name in self.document["modules"]]
         constants = {name: tensor for name, tensor in tensors.items() if name not in state}
         return ExportedProgram(fx.GraphModule(Module(), graph), None, signature, state, self.ranges, modules, inputs,
-                               constants, guards=self.document["guards"], input_names=self.document["names"])
+                               constants, guards=self.document["guards"],
+                               input_paths=[tuple(path) for path in self.document["paths"]])
 
 
 def _operator(name: str) -> Any:

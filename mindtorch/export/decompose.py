@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any
 
+from .. import _decomp
 from .._base.symbolic import SYMBOLIC
-from .._decomp import core_aten_decompositions
 from .._dispatch.overloads import ops
 from .._subclasses.fake_class import FakeTensor
+from .._subclasses.functional_tensor import FunctionalTensorMode
 from .._tensor import Tensor
-from ..func import functionalize
+from ..func.functionalization import in_mode
 from ..fx.experimental.proxy_tensor import make_fx
 from ..fx.graph_module import GraphModule
 from ..fx.interpreter import Interpreter
@@ -21,7 +22,12 @@ from .graph_signature import ExportGraphSignature, InputKind, InputSpec, OutputK
 
 def default_decompositions() -> dict[Any, Any]:
     """Return the decompositions to ATen's core operators (``torch.export.default_decompositions``)."""
-    return dict(core_aten_decompositions())
+    return dict(_decomp.core_aten_decompositions())
+
+
+def _composite_rows() -> dict[Any, Any]:
+    """Return the rows of composites, which stand for these in every functional graph."""
+    return {op: row for op, row in _decomp.decomposition_table.rows.items() if op.is_composite}
 
 
 def run_decompositions(program: ExportedProgram, decomp_table: Mapping[Any, Any] | None = None,
@@ -41,12 +47,14 @@ def run_decompositions(program: ExportedProgram, decomp_table: Mapping[Any, Any]
         return Interpreter(program.graph_module).run(*given, enable_io_processing=False)
 
     with mode if mode is not None else nullcontext():
-        gm = make_fx(functionalize(run), decomposition_table=table)(*traced)
+        functional = in_mode(run, lambda: FunctionalTensorMode(pre_dispatch=True, export=True, recording=True,
+                                                               table={**_composite_rows(), **table}))
+        gm = make_fx(functional, decomposition_table=table, pre_dispatch=True)(*traced)
     gm.__class__.__name__ = "GraphModule"
     _name(gm, old, values)
     return ExportedProgram(gm, None, _signature(program, gm, old), program.state_dict, program.range_constraints,
                            program.module_call_graph, program.example_inputs, program.constants,
-                           guards=list(program._guards_code), input_names=list(program._input_names))
+                           guards=list(program._guards_code), input_paths=list(program._input_paths))
 
 
 def _name(gm: GraphModule, old: list[Any], values: list[Any]) -> None:

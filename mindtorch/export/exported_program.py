@@ -38,14 +38,14 @@ class ExportedProgram:
     def __init__(self, root: Any, graph: Any, graph_signature: ExportGraphSignature, state_dict: dict[str, Any],
                  range_constraints: dict[Any, Any], module_call_graph: list[ModuleCallEntry],
                  example_inputs: Any = None, constants: dict[str, Any] | None = None, *, verifiers: Any = None,
-                 guards: list[str] | None = None, input_names: list[str] | None = None) -> None:
+                 guards: list[str] | None = None, input_paths: list[tuple[Any, ...]] | None = None) -> None:
         self._graph_module = root if isinstance(root, GraphModule) else GraphModule(root, graph)
         self._graph_signature = graph_signature
         self._state_dict, self._constants = state_dict, constants or {}
         self._range_constraints = range_constraints
         self._module_call_graph = module_call_graph
         self._example_inputs = example_inputs
-        self._guards_code, self._input_names = guards or [], input_names or []
+        self._guards_code, self._input_paths = guards or [], input_paths or []
 
     @property
     def graph_module(self) -> GraphModule:
@@ -148,7 +148,7 @@ class ExportedProgram:
         return ExportedProgram(copy.deepcopy(self._graph_module, memo), None, copy.deepcopy(self._graph_signature),
                                copy.deepcopy(self._state_dict, memo), copy.deepcopy(self._range_constraints),
                                self._module_call_graph, self._example_inputs, copy.deepcopy(self._constants, memo),
-                               guards=list(self._guards_code), input_names=list(self._input_names))
+                               guards=list(self._guards_code), input_paths=list(self._input_paths))
 
     def _update(self, graph_module: GraphModule, graph_signature: ExportGraphSignature, *, state_dict: Any = None,
                 constants: Any = None, verifiers: Any = None) -> ExportedProgram:
@@ -156,7 +156,7 @@ class ExportedProgram:
         return ExportedProgram(graph_module, None, graph_signature, state_dict or self._state_dict,
                                dict(self._range_constraints), list(self._module_call_graph), self._example_inputs,
                                constants or self._constants, guards=list(self._guards_code),
-                               input_names=list(self._input_names))
+                               input_paths=list(self._input_paths))
 
     def validate(self) -> None:
         """Raise AssertionError unless the signature names the graph's inputs and outputs."""

@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import copy
 import re
+from functools import partial
 from typing import Any
 
 from .._tensor import Tensor
+from .._transforms.pytree import TreeSpec, tree_flatten
 from ..fx._codegen import _PyTreeCodeGen, _PyTreeInfo
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
@@ -16,18 +18,36 @@ from .graph_signature import InputKind, OutputKind
 
 
 class GuardsFn(Module):
-    """Checks that arguments have the sizes for which the program was exported."""
+    """Checks that arguments have the sizes, and Python's values, for which the program was exported."""
 
-    def __init__(self, conditions: list[tuple[str, str]], names: list[str]) -> None:
+    def __init__(self, conditions: list[str], paths: list[tuple[Any, ...]]) -> None:
         super().__init__()
-        self.conditions, self.names = conditions, names
+        self.conditions, self.paths = conditions, paths
 
     def forward(self, *args: Any) -> None:
         """Raise AssertionError for a condition that does not hold."""
-        values = {"L": dict(zip(self.names, args, strict=True)), "Max": max, "Min": min}
-        for code, shown in self.conditions:
-            if not eval(code, values):  # code of ``fx.experimental.size_guards``
-                raise AssertionError(f"Guard failed: {shown}")
+        values: dict[Any, Any] = {}
+        for path, value in zip(self.paths, args, strict=True):
+            place = values
+            for key in path[:-1]:
+                place = place.setdefault(key, {})
+            place[path[-1]] = value
+        for code in self.conditions:
+            if not eval(code, {"L": values, "Max": max, "Min": min}):  # code of ``fx.experimental.size_guards``
+                raise AssertionError(f"Guard failed: {shown_guard(code)}")
+
+
+def check_structure(in_spec: TreeSpec, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise ValueError for arguments of another structure than ``in_spec``, before a call of an exported module."""
+    expected = list(in_spec.children_specs[1].context)
+    if sorted(kwargs) != sorted(expected):
+        raise ValueError(f"Ran into a kwarg keyword mismatch: Got the following keywords {list(kwargs)} but expected "
+                         f"{expected}")
+    found = tree_flatten((args, {name: kwargs[name] for name in expected}))[1]
+    if found != in_spec:
+        raise ValueError(f"Trying to flatten user inputs with exported input tree spec: \n{in_spec}\nbut actually got "
+                         f"inputs with tree spec of: \n{found}.\nPlease check that the inputs have the same number and "
+                         "type of args and kwargs as the ones you used when tracing.")
 
 
 def assigned(root: Module, path: str, value: Any) -> None:
@@ -67,8 +87,7 @@ def module(program: ExportedProgram, check_guards: bool = True) -> GraphModule:
             known[node] = graph.create_node("get_attr", str(spec.target), name=str(spec.target).replace(".", "_"))
             known[node].meta = copy.copy(node.meta)
     if check_guards and program._guards_code:
-        names = program._input_names
-        root.add_module("_guards_fn", GuardsFn([(code, shown_guard(code)) for code in program._guards_code], names))
+        root.add_module("_guards_fn", GuardsFn(program._guards_code, program._input_paths))
         graph.create_node("call_module", "_guards_fn", tuple(arguments))
     targets = {spec.target: known[node] for node, spec in zip(placeholders, signature.input_specs, strict=True)}
     by_name = {node.name: known[node] for node in placeholders}
@@ -93,6 +112,7 @@ def module(program: ExportedProgram, check_guards: bool = True) -> GraphModule:
         if spec.kind is not InputKind.USER_INPUT and not spec.persistent and spec.kind is not InputKind.PARAMETER:
             path, _, name = str(spec.target).rpartition(".")
             made.get_submodule(path)._non_persistent_buffers_set.add(name)
+    made.register_forward_pre_hook(partial(check_structure, in_spec), with_kwargs=True)
     made.train = made.eval = _no_switch  # type: ignore[method-assign]
     return made
 

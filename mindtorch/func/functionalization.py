@@ -29,9 +29,15 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
                            "remove='mutations_and_views': In addition to the above, all aliasing operators {view} "
                            "will be replaced with their non-aliasing counterparts, {view}_copy.\n")
 
+    return in_mode(func, lambda: FunctionalTensorMode(copies=remove == "mutations_and_views", recording=True))
+
+
+def in_mode(func: Callable[..., Any], make: Callable[[], FunctionalTensorMode]) -> Callable[..., Any]:
+    """Return ``func`` on functional tensors, in a mode that is made for each call."""
+
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        mode = FunctionalTensorMode(copies=remove == "mutations_and_views", recording=True)
+        mode = make()
         inner = tree_map(lambda leaf: mode.wrap(leaf) if isinstance(leaf, Tensor) else leaf, (args, kwargs))
         with mode:
             outputs = func(*inner[0], **inner[1])

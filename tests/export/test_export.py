@@ -202,3 +202,96 @@ def test_functions_of_higher_order_operators_become_graphs() -> None:
     module = program.module()
     for given in (x, -x):
         assert all(ours.allclose(wanted) for ours, wanted in zip(module(given), net(given), strict=True))
+
+
+def operators(program: Any) -> list[str]:
+    return [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
+
+
+def layers(lib: Any) -> Any:
+    nn = lib.nn
+    return nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+                         nn.Linear(2, 4), nn.Softmax(1), nn.LayerNorm(4), nn.GELU(), nn.Dropout(0.5))
+
+
+@pytest.mark.parametrize("keeps", [(), ("linear.default",), ("linear.default", "conv2d.default", "flatten.using_ints")])
+def test_composites_stay_whole_until_a_table_decomposes_them(keeps: tuple[str, ...]) -> None:
+    found = []
+    for lib in LIBRARIES:
+        program = exporter(lib).export(layers(lib), (lib.ones(1, 1, 4, 4),))
+        table = exporter(lib).default_decompositions()
+        for name in keeps:
+            packet, overload = name.split(".")
+            table.pop(getattr(getattr(lib.ops.aten, packet), overload), None)
+        found.append([operators(program), operators(program.run_decompositions(table)),
+                      operators(program.run_decompositions()), operators(program.run_decompositions({})),
+                      program.graph_module.code, str(program.graph_signature)])
+    assert found[0] == found[1] and "aten.linear.default" in found[0][0]
+
+
+def constants(lib: Any) -> Any:
+    class Net(lib.nn.Module):  # type: ignore[misc,name-defined]
+        def forward(self, x: Any, k: Any = 2, *, s: Any = "a", l: Any = None) -> Any:
+            return x * k * l[0]["n"] if s == "a" else x
+
+    x = lib.ones(4)
+    return exporter(lib).export(Net(), (x, 3), {"s": "a", "l": [{"n": 1.5, "t": x}]}).module()
+
+
+@pytest.mark.parametrize("call", [
+    lambda f, x: f(x, 3, s="a", l=[{"n": 1.5, "t": x}]), lambda f, x: f(x, 3.0, l=[{"n": 1.5, "t": x}], s="a"),
+    lambda f, x: f(x, 4, s="a", l=[{"n": 1.5, "t": x}]), lambda f, x: f(x, 3, s="b", l=[{"n": 1.5, "t": x}]),
+    lambda f, x: f(x, 3, s="a", l=[{"n": 2.5, "t": x}]), lambda f, x: f(x, 3, s="a", l=[{"n": 1.5, "t": x[:2]}]),
+    lambda f, x: f(x, 3), lambda f, x: f(x, k=3, s="a", l=[{"n": 1.5, "t": x}])])
+def test_values_that_are_part_of_the_program_are_checked(call: Any) -> None:
+    def outcome(lib: Any) -> Any:
+        try:
+            return call(constants(lib), lib.ones(4)).tolist()
+        except (AssertionError, ValueError) as error:
+            return type(error), str(error)
+
+    assert outcome(mindtorch) == outcome(torch)
+
+
+def test_another_structure_of_the_arguments_is_refused() -> None:
+    for lib in LIBRARIES:
+        with pytest.raises(ValueError, match="Trying to flatten user inputs with exported input tree spec"):
+            constants(lib)(lib.ones(4), 3, s="a", l=None)
+
+
+#: Functions of two vectors, which have six and ``last`` elements, and whose first sizes are Dims.
+RELATED = {
+    "equal": (lambda x, y: x + y, 6, {}), "twice": (lambda x, y: x.repeat(2) + y, 12, {}),
+    "one more": (lambda x, y: x[1:] + y, 5, {}), "a number": (lambda x, y: (x + x.new_ones(6)).sum() + y, 5, {}),
+    "at least": (lambda x, y: (x * 2 if x.shape[0] > 3 else x).sum() + y, 5, {}),
+    "at most": (lambda x, y: (x * 2 if x.shape[0] < 10 else x).sum() + y, 5, {"max": 12}),
+}
+
+
+@pytest.mark.parametrize("name", RELATED)
+def test_sizes_that_the_program_relates_are_an_error_with_the_mend(name: str) -> None:
+    function, last, options = RELATED[name]
+    said = []
+    for lib in LIBRARIES:
+        net = type("Net", (lib.nn.Module,), {"forward": lambda self, x, y: function(x, y)})
+        dims = [exporter(lib).Dim(letter, **options) for letter in "ab"]
+        with pytest.raises(Exception, match="Constraints violated") as raised:
+            exporter(lib).export(net(), (lib.ones(6), lib.ones(last)), dynamic_shapes=({0: dims[0]}, {0: dims[1]}))
+        said.append(str(raised.value).partition("\n\nThe error above")[0].strip())
+    assert said[0] == said[1]
+
+
+def test_one_tensor_given_twice_is_two_inputs() -> None:
+    """PyTorch's program reads the last of them alone."""
+    export = exporter(mindtorch).export
+    net = type("Net", (mindtorch.nn.Module,), {"forward": lambda self, x, y: x - y})
+    x = mindtorch.ones(3)
+    assert export(net(), (x, x)).module()(x, x * 3).tolist() == [-2.0] * 3
+
+
+@pytest.mark.parametrize("truth", [lambda x: x.sum() > 0, lambda x: x.any(), lambda x: x.sum().item() > 0])
+def test_a_branch_on_data_is_refused(truth: Any) -> None:
+    for lib in LIBRARIES:
+        net = type("Net", (lib.nn.Module,), {"forward": lambda self, x: x * 2 if truth(x) else x})
+        with pytest.raises(Exception, match="Could not guard on data-dependent expression"):
+            exporter(lib).export(net(), (lib.ones(3),))
