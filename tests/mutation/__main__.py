@@ -1,7 +1,7 @@
 """Change the library one node of the syntax tree at a time, and see whether the tests notice.
 
-``python -m tests.mutation --sample 300 --seed 3``; with ``--again 17 40 tests/test_views.py``, try mutants of that
-sample on tests.
+``python -m tests.mutation --sample 300 --seed 3``; with ``tests/test_views.py --again 17 40`` behind it, try mutants
+of that sample on tests.
 """
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--again", type=int, nargs="+", metavar="number", help="which mutants to try on the tests")
     parser.add_argument("--jobs", type=int, default=2, help="how many mutants to try at a time")
     options = parser.parse_args()
-    folder = Path(tempfile.gettempdir()) / f"mindtorch-mutation-{options.seed}"
+    folder = Path(tempfile.gettempdir()) / f"mindtorch-mutation-{options.seed}{'-again' * bool(options.again)}"
     folder.mkdir(exist_ok=True)
     os.chdir(TOP)
     mutants = draw(TOP, options.sample, options.seed)

@@ -28,6 +28,7 @@ class Planted(MetaPathFinder):
 
     def __init__(self, plan: dict[str, list[tuple[int, int]]]) -> None:
         self.plan = plan
+        self._active: int | None = None
         self.reached: set[int] = set()  #: numbers; of a function of the module with the n-th plan, -1 - n
 
     def choose(self, number: int) -> bool:
@@ -41,13 +42,19 @@ class Planted(MetaPathFinder):
 
     @property
     def active(self) -> int | None:
+        """The number of the mutant that stands in its node's place."""
         return self._active
 
     @active.setter
     def active(self, number: int | None) -> None:
-        """Activate a mutant, also in processes that this one starts."""
         self._active = number
-        os.environ[ACTIVE] = "" if number is None else str(number)
+        os.environ[ACTIVE] = "" if number is None else str(number)  # in processes that this one starts, too
+
+    def activate_alone(self, number: int | None) -> None:
+        """Activate a mutant, and plant no other from now on, which takes a process its time."""
+        self.plan = {file: planted for file, mutants in self.plan.items()
+                     if (planted := [(index, each) for index, each in mutants if each == number])}
+        self.active = number
 
     def module(self, path: str) -> int:
         """Return the number that functions of a module note, by the path below the tree's top."""
@@ -77,8 +84,8 @@ class _Loader(SourceFileLoader):
 def install(plan: str) -> Planted:
     """Plant the mutants of a plan in the modules that this process imports from now on."""
     planted = Planted(json.loads(Path(plan).read_text()))
-    number = os.environ.get(ACTIVE)
-    planted.active = int(number) if number else None
+    if number := os.environ.get(ACTIVE):
+        planted.activate_alone(int(number))
     setattr(builtins, CHOICE, planted.choose)
     sys.meta_path.insert(0, planted)
     return planted
