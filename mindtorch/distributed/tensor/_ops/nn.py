@@ -26,7 +26,7 @@ SUM = 2  # PyTorch's number for reduction="sum"
 def convolution(call: Call) -> Iterator[Row]:
     yield call.row(Shard(0), input=Shard(0))
     if call["groups"] == 1:
-        yield call.row(Shard(1), weight=Shard(0), bias=Shard(0))
+        yield call.row(Shard(1), weight=Shard(1 if call["transposed"] else 0), bias=Shard(0))
 
 
 @rule("convolution_backward")
