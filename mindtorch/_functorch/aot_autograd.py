@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,10 @@ from ._aot_autograd.collect_metadata_analysis import (
 from ._aot_autograd.graph_capture import trace_forward, trace_joint
 from ._aot_autograd.inputs import Fakes, Inputs, fake_inputs
 from ._aot_autograd.joint_nodes import is_tangent
+from ._aot_autograd.logging_utils import (
+    get_aot_compilation_context as get_aot_compilation_context, get_aot_graph_name as get_aot_graph_name,
+    get_graph_being_compiled as get_graph_being_compiled, set_model_name as set_model_name, track_graph_compiling,
+)
 from ._aot_autograd.runtime_wrappers import (
     autograd_function, count_writes, layouts_of, outputs_of, shown, versions_of, write_inputs,
 )
@@ -91,13 +96,13 @@ def trace(f: Callable[..., Any], args: list[Any], config: AOTConfig, joint: bool
     state, switched_back = get_rng_state(), modes_before(None)
     try:
         inputs = Inputs(f, args, config)
-        fakes = fake_inputs(inputs.prepared(args))
+        fakes = fake_inputs(inputs.prepared(args), config)
         with fakes.mode, enable_python_dispatcher():
             meta = inputs.describe(fakes.args)
         if config.is_export:
             inputs.check_exported(args, meta)
         if inputs.merge(args, meta):
-            fakes = fake_inputs(inputs.prepared(args))
+            fakes = fake_inputs(inputs.prepared(args), config)
         with fakes.mode, enable_python_dispatcher():
             meta = inputs.describe(fakes.args) if inputs.groups else meta
             if joint is None:
@@ -157,7 +162,7 @@ def _compiled_forward(traced: Traced, config: AOTConfig) -> Callable[[list[Any]]
     """Compile a graph without a backward pass."""
     compiler = config.inference_compiler or config.fw_compiler
     assert compiler is not None
-    with traced.fakes.mode:
+    with traced.fakes.mode, track_graph_compiling(config, "inference"):
         forward = as_boxed(compiler(traced.graph, traced.fakes.args))
 
     def run(given: list[Any]) -> list[Any]:
@@ -174,14 +179,14 @@ def _compiled_joint(traced: Traced, config: AOTConfig) -> Callable[[list[Any]], 
     forward_graph, backward_graph = config.partition_fn(
         traced.graph, (traced.fakes.args, meta.traced_tangents), num_fwd_outputs=meta.num_forward_returns)
     saved = next(iter(reversed(forward_graph.graph.nodes))).args[0][meta.num_forward_returns:]
-    with traced.fakes.mode:
+    with traced.fakes.mode, track_graph_compiling(config, "forward"):
         forward = as_boxed(config.fw_compiler(forward_graph, traced.fakes.args))
 
     @functools.cache
     def compiled_backward() -> Any:  # when a gradient is first asked for
         assert config.bw_compiler is not None
         values = [node.meta["val"] for node in backward_graph.graph.nodes if node.op == "placeholder"]
-        with traced.fakes.mode:
+        with traced.fakes.mode, track_graph_compiling(config, "backward"):
             return as_boxed(config.bw_compiler(backward_graph, values))
 
     def backward(args: list[Any]) -> Any:
@@ -337,7 +342,8 @@ def aot_export_module(mod: Module, args: Sequence[Any], *,
     output at ``output_loss_index``, and its signature (``torch._functorch.aot_autograd.aot_export_module``).
 
     The graph takes parameters, buffers and arguments, and returns written buffers and arguments, outputs and, with
-    ``trace_joint``, gradients.
+    ``trace_joint``, gradients. With ``pre_dispatch``, it has composites and switches of grad mode, to be run under
+    autograd. With ``dynamic_shapes``, data may decide sizes.
 
     Raises:
         RuntimeError: if ``trace_joint`` and ``output_loss_index`` do not fit, the loss is not a scalar that requires
@@ -347,6 +353,8 @@ def aot_export_module(mod: Module, args: Sequence[Any], *,
     if trace_joint and output_loss_index is None:
         raise RuntimeError("If trace_joint=Trueit is required that one of your forward outputs must be a scalar loss. "
                            "You must specify the which (index) output is the loss with output_loss_index.")
+    if pre_dispatch and trace_joint:
+        raise RuntimeError("pre_dispatch is not supported when trace_joint is True.")
     if not trace_joint and output_loss_index is not None:
         raise RuntimeError("output_loss_index was specified, but trace_joint=False")
     parameters = [name for name, _ in mod.named_parameters(remove_duplicate=False)]
@@ -371,8 +379,9 @@ def aot_export_module(mod: Module, args: Sequence[Any], *,
                     f"The output at index {output_loss_index} is the loss, but that at index {i} requires gradients.")
         return results
 
-    config = AOTConfig(None, None, None, decompositions or {}, count, next(AOT_COUNTER), is_export=True)
-    with enable_grad() if trace_joint else no_grad():
+    config = AOTConfig(None, None, None, decompositions or {}, count, next(AOT_COUNTER), is_export=True,
+                       dynamic_shapes=dynamic_shapes, pre_dispatch=pre_dispatch)
+    with enable_grad() if trace_joint else nullcontext() if pre_dispatch else no_grad():
         traced = trace(with_gradients if trace_joint else run, flat, config, trace_joint)
     graph = traced.graph
     if trace_joint:

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._base.interrupts import contextmanager
-from .._base.layout import overlaps_itself
+from .._base.layout import contiguous_strides, overlaps_itself
 from .._device import META
 from .._dispatch import python as dispatch
 from .._dispatch.dispatcher import switched
-from .._dispatch.keys import CPU
+from .._dispatch.keys import CPU, MATH_BITS
 from .._dispatch.local import local
 from .._dispatch.overloads import OpOverload, overload_of
 from .._dispatch.registry import Operator
@@ -263,6 +263,7 @@ class FunctionalTensorMode(TorchDispatchMode):
         out: FunctionalTensor = Tensor._make_wrapper_subclass(
             FunctionalTensor, value.shape, stride, offset, dtype=value._dtype, device=value._device)
         out._value, out._memory, out._generation, out._mode = value, memory, memory.generation, self
+        out._keys |= value._keys & MATH_BITS
         return out.checked()
 
     def _view(self, source: FunctionalTensor, value: Any, view: View, layout: Any) -> FunctionalTensor:
@@ -297,6 +298,11 @@ class FunctionalTensorMode(TorchDispatchMode):
         result = call(func, tree_map(value_of, given))
         if tensors and not any(isinstance(tensor, FunctionalTensor) for tensor in tensors):
             return result
+        if self.pre_dispatch and func.is_composite and isinstance(result, Tensor) and any(
+                result.untyped_storage() is value_of(tensor).untyped_storage() for tensor in tensors):
+            out = self.wrap(result)  # a composite's result that may share memory, as ``dropout``'s without training
+            out._memory.frozen = True
+            return out
         return tree_map(lambda leaf: self.wrap(leaf) if isinstance(leaf, Tensor) else leaf, result)
 
     def _viewed(self, func: OpOverload, given: Any) -> Any:
@@ -423,7 +429,27 @@ def _set_(mode: FunctionalTensorMode, tensor: Any, source: Any) -> Any:
     return tensor
 
 
-SPECIAL: dict[str, Callable[..., Any]] = {"lift_fresh": _lift_fresh, "resize_": _resize_, "set_.source_Tensor": _set_}
+def _set_window(mode: FunctionalTensorMode, tensor: Any, source: Any, offset: int = 0, size: Any = None,
+                stride: Any = ()) -> Any:
+    """Give a tensor the memory of another one, or of a storage, and the layout of a window of it."""
+    owner = source if isinstance(source, Tensor) else next(
+        (alias for alias in source.untyped().aliases() if isinstance(alias, FunctionalTensor)), None)
+    if not isinstance(tensor, FunctionalTensor) or not isinstance(owner, FunctionalTensor):
+        raise RuntimeError("set_ inside functionalize() takes memory of tensors that functionalize() made, and gives "
+                           "it to such tensors")
+    shape = (owner.untyped_storage().nbytes() // owner.element_size(),) if size is None else tuple(size)
+    steps = tuple(stride) or contiguous_strides(shape)
+    view = View(registry["as_strided"], (shape, steps, offset), None)
+    tensor._value, tensor._memory, tensor._views = view.of(owner._memory.base, mode.copies), owner._memory, (view,)
+    tensor._generation, tensor._set = owner._memory.generation, True
+    tensor._storage = owner.untyped_storage()
+    tensor._set_layout(tensor._storage, shape, steps, offset)
+    return tensor
+
+
+SPECIAL: dict[str, Callable[..., Any]] = {
+    "lift_fresh": _lift_fresh, "resize_": _resize_, "set_.source_Tensor": _set_,
+    **{f"set_.source_{form}": _set_window for form in ("Storage", "Storage_storage_offset", "Tensor_storage_offset")}}
 
 
 @contextmanager

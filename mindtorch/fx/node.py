@@ -5,6 +5,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from .._C import _set_grad_enabled
 from .._dispatch.overloads import OpOverload, OpOverloadPacket
 from .._methods.checks import _assert
 from .._tensor import Tensor
@@ -26,7 +27,7 @@ Argument = Any
 LEGAL_OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output")
 ROOT = "root"
 #: Functions whose calls are kept though no node uses their results.
-_side_effectful_functions: set[Callable[..., Any]] = {_assert, operator.setitem}
+_side_effectful_functions: set[Callable[..., Any]] = {_assert, operator.setitem, _set_grad_enabled}
 #: Functions that advance the state of a random number generator; PyTorch marks more operators than functions.
 RANDOM = frozenset(("rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal",
                     "poisson", "bernoulli", "multinomial"))
@@ -336,7 +337,8 @@ def _is_impure(target: Any, impure_random: bool) -> bool:
     if isinstance(target, OpOverloadPacket):
         target = getattr(target, "default", target)
     if isinstance(target, OpOverload):
-        return target._schema.is_mutable or (impure_random and target._opname in RANDOM_OPERATORS)
+        returns_nothing = target._operator.text.endswith("-> ()")  # as ``_assert_scalar`` does
+        return target._schema.is_mutable or returns_nothing or (impure_random and target._opname in RANDOM_OPERATORS)
     name = getattr(target, "__name__", None)
     return name in RANDOM and getattr(torch, name, None) is target
 

@@ -312,3 +312,52 @@ def test_an_export_refuses_in_pytorchs_words(words, forward, second) -> None:
         loss = {"trace_joint": True, "output_loss_index": 1} if "scalar" in words else {"trace_joint": False}
         with pytest.raises(RuntimeError, match=words):
             module(lib, "_functorch.aot_autograd").aot_export_module(net, [x := lib.ones(2), second(x)], **loss)
+
+
+def under_grad(lib, x):
+    with lib.enable_grad():
+        y = x @ x
+    y.add_(2)
+    return (x.sum() + y.sum(),)
+
+
+def of_data(lib, x):
+    return lib.full((lib.full((), 11).item(),), 0), x * 2
+
+
+@pytest.mark.parametrize("program, options", [
+    (under_grad, {"pre_dispatch": True}), (of_data, {"dynamic_shapes": True}),
+    (lambda lib, x: (lib.nn.functional.linear(x, x).reshape(-1),), {"pre_dispatch": True})])
+def test_an_exported_graph_is_pytorchs(program, options) -> None:
+    def code(lib):
+        net = lib.nn.Module()
+        net.forward = lambda x: program(lib, x)
+        with lib.no_grad():
+            return module(lib, "_functorch.aot_autograd").aot_export_module(
+                net, [lib.ones(2, 2)], trace_joint=False, **options)[0].code
+
+    assert code(mindtorch) == code(torch)
+
+
+def test_a_composite_that_may_share_memory_is_not_written_before_dispatch() -> None:
+    for lib in LIBS:
+        net = lib.nn.Module()
+        net.forward = lambda x, lib=lib: (lib.ops.aten.dropout.default(x, 0.1, train=False).add_(1),)
+        with pytest.raises(RuntimeError, match="cannot mutate tensors with frozen storage"):
+            module(lib, "_functorch.aot_autograd").aot_export_module(net, [lib.ones(2)], trace_joint=False,
+                                                                     pre_dispatch=True)
+
+
+def test_compilers_know_which_graph_they_compile() -> None:
+    def kinds(lib):
+        compile, seen = module(lib, "functorch.compile"), []
+
+        def compiler(graph, _):
+            seen.append(compile.get_aot_compilation_context()[0][0].partition("_")[2])
+            return graph
+
+        compile.aot_function(lib.sin, compiler)(lib.ones(2, requires_grad=True)).sum().backward()
+        compile.aot_function(lib.sin, compiler)(lib.ones(2))
+        return sorted(seen), compile.get_aot_compilation_context()[0]
+
+    assert kinds(mindtorch) == (["backward", "forward", "inference"], [])

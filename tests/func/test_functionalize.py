@@ -31,6 +31,7 @@ PROGRAMS = {
     "a broadcast is written": lambda lib, x: (y := x.clone()[:1].expand(3, 3), y.sum())[1],
     "statistics move": lambda lib, x: (m := lib.zeros(3, dtype=x.dtype), v := lib.ones(3, dtype=x.dtype),
                                        lib.nn.functional.batch_norm(x, m, v, training=True) + m + v)[2],
+    "memory is taken": lambda lib, x: (y := lib.ones(2, dtype=x.dtype), y.set_(x), y.mul_(2), x + y)[3],
     "a window is written": lambda lib, x: (x.as_strided((2, 2), (1, 3)).zero_(), x)[1],
 }
 
@@ -44,6 +45,31 @@ def test_a_functionalized_program_does_what_the_program_does(name, remove) -> No
     wanted = program(mindtorch, first)
     found = func.functionalize(lambda x: program(mindtorch, x), remove=remove)(second)
     assert mindtorch.equal(found, wanted) and mindtorch.equal(first, second)
+
+
+#: PyTorch ends the process where these are functionalized; the plain program is the reference.
+TAKEN = {"a storage": lambda y, x: y.set_(x.untyped_storage(), 0, (9,)),
+         "a window of a storage": lambda y, x: y.set_(x.untyped_storage(), 1, (2, 2), (3, 1)),
+         "a window of a tensor": lambda y, x: y.set_(x.view(-1), 2, (3,))}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_tensor_that_is_given_memory_shares_it(name) -> None:
+    def program(x):
+        y = mindtorch.ones(2)
+        TAKEN[name](y, x)
+        return y.mul_(3), x + 1
+
+    first, second = (mindtorch.arange(9.0).reshape(3, 3) for _ in range(2))
+    wanted, found = program(first), func.functionalize(program)(second)
+    assert all(map(mindtorch.equal, wanted, found)) and mindtorch.equal(first, second)
+
+
+def test_conjugation_stays_pending() -> None:
+    x = mindtorch.tensor([1 + 2j, 3j])
+    seen = []
+    found = func.functionalize(lambda x: (seen.append(x.conj().is_conj()), x.clone().conj().mul_(2).resolve_conj())[1])
+    assert mindtorch.equal(found(x), x.conj() * 2) and seen == [True]
 
 
 @pytest.mark.parametrize("name", ["a view is written", "two views overlap", "a view of a view is written",

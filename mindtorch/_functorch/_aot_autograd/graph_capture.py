@@ -52,12 +52,13 @@ def written_in_graph(meta: ViewAndMutationMeta, args: Any, given: list[Any]) -> 
             ops.aten.copy_.default(args[i], value_of(given[i]))
 
 
-def forward_function(f: Callable[..., Any], meta: ViewAndMutationMeta) -> Callable[..., tuple[Any, ...]]:
+def forward_function(f: Callable[..., Any], meta: ViewAndMutationMeta,
+                     config: AOTConfig) -> Callable[..., tuple[Any, ...]]:
     """Return the function whose operators are the forward graph."""
     run = prepared(f, meta, joint=False)
 
     def forward(*args: Any) -> tuple[Any, ...]:
-        mode = FunctionalTensorMode()
+        mode = FunctionalTensorMode(config.pre_dispatch, config.is_export)
         with mode:
             results, given = run(*[mode.wrap(arg) if isinstance(arg, Tensor) else arg for arg in args])
             values = [value_of(result) for result in results]
@@ -119,7 +120,8 @@ def _tag_forward() -> None:
 
 def trace_forward(f: Callable[..., Any], args: list[Any], meta: ViewAndMutationMeta, config: AOTConfig) -> GraphModule:
     """Return the forward graph for inputs, which are fake tensors."""
-    traced = make_fx(forward_function(f, meta), config.decompositions, _disable_torch_fn_metadata_mode=True)(*args)
+    traced = make_fx(forward_function(f, meta, config), config.decompositions, pre_dispatch=config.pre_dispatch,
+                     _disable_torch_fn_metadata_mode=True)(*args)
     return _cleaned(traced)
 
 

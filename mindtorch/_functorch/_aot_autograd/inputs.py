@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from ..._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from ..._tensor import Tensor
+from ...fx.experimental.symbolic_shapes import ShapeEnv
 from .collect_metadata_analysis import run_functionalized_fw_and_collect_metadata
 from .schemas import AOTConfig, MutationType, ViewAndMutationMeta
 
@@ -17,10 +18,10 @@ class Fakes(NamedTuple):
     args: list[Any]
 
 
-def fake_inputs(args: list[Any]) -> Fakes:
+def fake_inputs(args: list[Any], config: AOTConfig) -> Fakes:
     """Return fake tensors like these tensors; fake ones as they are, with their mode."""
     mode = next((arg.fake_mode for arg in args if isinstance(arg, FakeTensor)), None) or FakeTensorMode(
-        allow_non_fake_inputs=True)
+        allow_non_fake_inputs=True, shape_env=ShapeEnv() if config.dynamic_shapes else None)
     return Fakes(mode, [mode.from_tensor(arg, static_shapes=True) if isinstance(arg, Tensor)
                         and not isinstance(arg, FakeTensor) else arg for arg in args])
 
