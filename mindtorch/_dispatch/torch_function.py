@@ -28,8 +28,8 @@ from .local import local
 
 SUBCLASSES_OFF, ALL_OFF = 1, 2
 #: Classes without a handler: one set operation clears most arguments.
-PLAIN: set[type] = {bool, int, float, complex, str, type(None), DType, Size, device, formats.layout,
-                    formats.memory_format}
+PLAIN: set[type] = {bool, int, float, complex, str, slice, type(None), type(Ellipsis), DType, Size, device,
+                    formats.layout, formats.memory_format}
 #: The number of ``TorchFunctionMode`` blocks in all threads; the dispatch key is set while there are any.
 _modes = 0
 

@@ -250,9 +250,11 @@ def as_tuple(index: Any) -> tuple[Any, ...]:
 
 def dims_of(item: Any) -> int:
     """Return the number of dimensions that an item stands for."""
+    if (kind := item.__class__) is slice or kind is int:
+        return 1
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
-    if item.__class__ in TENSOR_TYPES and item._dtype in (bool_, uint8):
+    if kind in TENSOR_TYPES and item._dtype in (bool_, uint8):
         return item.ndim
     return 1
 
@@ -279,7 +281,7 @@ def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[An
         elif item.__class__ is slice:
             whole = item.step is None and item.start in (None, 0) and (item.stop is None)
             part, dim = part if whole else apply_slice(part, dim, item, skip_whole=True), dim + 1
-        elif is_int(item):
+        elif item.__class__ is int or is_int(item):
             part = apply_select(part, dim, as_int(item), position)
         else:
             index = index_of(self, item)

@@ -12,7 +12,10 @@ from .._autograd.utils import reduce_grad, transposed as aten_transposed
 from .._autograd.views import propagate_requires_grad
 from .._base.about import about
 from .._base.errors import NAMES, check
-from .._base.layout import Ints, broadcast_shapes, infer_size, overlaps_itself, storage_size, view_strides, wrap_dim
+from .._base.layout import (
+    Ints, broadcast_shapes, infer_size, is_contiguous, overlaps_itself, remembered, storage_size, view_strides,
+    wrap_dim,
+)
 from .._creation.conversion import contiguous
 from .._dispatch.aten import (
     _conj, _neg_view, _reshape_alias, _unsafe_view, add_, alias, arange_start_step, as_strided, cat, clone, copy_,
@@ -37,13 +40,23 @@ Row = Callable[..., Any]
 
 def composite_reshape(self: Tensor, shape: Ints) -> Tensor:
     """``torch.reshape``: a view if the strides allow it, else a copy."""
-    if not self._keys & NONCONTIGUOUS or self.is_contiguous():
+    if not self._keys & NONCONTIGUOUS:
         return view(self, shape)
-    wanted = infer_size(shape, self.numel())
-    stride = view_strides(tuple(self.shape), self._strides(), wanted)
+    wanted, stride = reshaping(tuple(self.shape), self._strides(), tuple(shape))
     if stride is None:
         return _unsafe_view(clone(self, "contiguous_format"), wanted)
-    return view(self, wanted) if is_seen(self) else _reshape_alias(self, wanted, stride)
+    return view(self, wanted) if not stride or is_seen(self) else _reshape_alias(self, wanted, stride)
+
+
+@remembered
+def reshaping(shape: Ints, stride: Ints, size: Ints) -> tuple[Ints, Ints | None]:
+    """Return the shape that ``reshape`` gives, and the strides: none where ``view`` keeps the elements contiguous, and
+    None where it needs a copy.
+    """
+    if is_contiguous(shape, stride):
+        return size, ()
+    wanted = infer_size(size, prod(shape))
+    return wanted, view_strides(shape, stride, wanted)
 
 
 def split_along(name: str, least: int, axis: int) -> tuple[Row, Row]:

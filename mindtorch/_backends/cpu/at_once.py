@@ -30,6 +30,8 @@ from .plans import UNFIT, Plans
 from .rows import Prepared, Rows, array_of, moving
 from .views import COMPOSED, VIEWS, by_layout
 
+#: Composites whose plans take tensors of any strides.
+OF_ANY_STRIDES = {"select_backward", "slice_backward"}
 NEW = {"max_pool1d"}  #: composites that return a view of a new tensor, where PyTorch returns the tensor
 
 
@@ -45,7 +47,8 @@ def with_plans(op: Operator, function: Callable[..., Any], **traits: bool) -> Ke
         fast = by_plans(op, function, row)
     else:
         return Kernel(function, function, None, **traits)
-    return Kernel(function, function, unless_redirected(fast, function), **traits)
+    planned = unless_redirected(fast, function)
+    return Kernel(planned if op.name in OF_ANY_STRIDES else function, function, planned, **traits)
 
 
 def unless_redirected(fast: Rows, general: Rows) -> Rows:

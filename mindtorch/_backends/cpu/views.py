@@ -142,7 +142,7 @@ def by_layout(general: Rows, apart: bool = False) -> Rows:
         if plans.missed > MISSES and plans.skip():
             return learn(self, args, None)
         try:
-            step = plans.get(key := (self._layout or self._layout_of_plans(), args), UNFIT)
+            step: Step | None = plans.get(key := (self._layout or self._layout_of_plans(), args), UNFIT)
         except TypeError:  # a list among the arguments is not hashable
             step = None
         if step:
