@@ -693,10 +693,11 @@ def test_the_decorator_and_its_settings() -> None:
     assert len(entries(outer)) == 1
 
 
-def test_a_copy_of_a_compiled_module_is_compiled_with_parameters_of_its_own() -> None:
+@pytest.mark.parametrize("backend", ["inductor", "aot_eager", "eager"])
+def test_a_copy_of_a_compiled_module_is_compiled_with_parameters_of_its_own(backend: str) -> None:
     for copied in (copy.deepcopy, lambda module: pickle.loads(pickle.dumps(module))):
-        around, inside = torch.compile(nn.Linear(2, 2)), nn.Linear(2, 2)
-        inside.compile()
+        around, inside = torch.compile(nn.Linear(2, 2), backend=backend), nn.Linear(2, 2)
+        inside.compile(backend=backend)
         x = torch.ones(1, 2)
         for compiled in (around, inside):
             before = compiled(x).tolist()
