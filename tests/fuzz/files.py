@@ -47,7 +47,7 @@ except ImportError:  # whose files are left out then
 
 #: What a hostile or damaged file may raise.
 CLEAR = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, *[SafetensorError][:SafetensorError is not None])
-LIMIT, SLOW = 256 * 2**20, 2.0  #: bytes of address space, seconds of processor time
+LIMIT, SLOW = 256 * 2**20, 2.0  #: bytes of address space (PyTorch has twice as many), seconds of processor time
 PATIENCE = 300  #: seconds after which a process that says nothing hangs
 FORBIDDEN = ("os.", "subprocess.", "shutil.", "socket.", "exec", "compile", "ctypes.", "import")
 PACKAGE = os.path.dirname(mindtorch.__file__)  #: whose modules may be imported
@@ -401,7 +401,7 @@ def scratch() -> str | None:
 
 def watched(lib: types.ModuleType, load: Callable[[], Any]) -> Any:
     global _watching
-    with limited(LIMIT if lib is mindtorch else 2**31):
+    with limited(LIMIT if lib is mindtorch else 2 * LIMIT):
         _watching = lib is mindtorch
         try:
             return described(load())
