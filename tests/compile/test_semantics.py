@@ -394,6 +394,16 @@ def test_an_input_that_is_detached_in_place_is_detached() -> None:
         assert before.requires_grad and not x.requires_grad and not after.requires_grad
 
 
+def test_an_input_that_is_resized_in_place_is_resized() -> None:
+    def function(x, y):
+        x.resize_as_(y)
+        return y.mT
+
+    x, y = torch.ones(1, 4), torch.ones(2, 1)
+    torch.compile(function)(x, y)
+    assert x.shape == (2, 1)
+
+
 def test_results_of_two_calls_share_no_memory() -> None:
     compiled, x = torch.compile(lambda x: ((x + 1) * 2).relu()), torch.arange(4.0)
     first = compiled(x)

@@ -26,7 +26,8 @@ BREAKS = {
     "retain_grad": "Tensor.retain_grad()", "data_ptr": "Tensor.data_ptr() reads an address", "untyped_storage":
     "Tensor.untyped_storage()", "storage": "Tensor.storage()", "set_": "Tensor.set_()", "share_memory_":
     "Tensor.share_memory_()", "register_post_accumulate_grad_hook": "Tensor.register_post_accumulate_grad_hook()",
-    "__array__": "Tensor.__array__()", "is_shared": "Tensor.is_shared()", "resize_": "Tensor.resize_()",
+    "__array__": "Tensor.__array__()", "is_shared": "Tensor.is_shared()", "resize_": "Tensor.resize_()", "resize_as_":
+    "Tensor.resize_as_()",
 }
 
 #: Methods that change a tensor's layout. PyTorch, too, runs them outside of a graph on an input.
