@@ -545,7 +545,8 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) ->
     if getattr(memory_format, "name", memory_format) == "preserve_format":
         order = suggested_order(tuple(the_template.shape), the_template._strides())
         memory_format = None if order is None else {4: "channels_last", 5: "channels_last_3d"}[len(order)]
-    return resize_(self, tuple(the_template.shape), memory_format)
+    resized: Tensor = registry["resize_"].call(self, tuple(the_template.shape), memory_format)
+    return resized
 
 
 composites(resize_as_, resize_)

@@ -79,7 +79,9 @@ def replayed(base: Any, views: Sequence[View]) -> Any:
             elif view.in_place is None or found is base:
                 found = view.of(found, False)
             else:
+                version = found._version
                 found = view.in_place.call(found, *view.args)
+                found._version_counter[0] = version  # the function's writes are counted with those of the graph
     return found
 
 

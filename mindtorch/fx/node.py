@@ -31,8 +31,10 @@ _side_effectful_functions: set[Callable[..., Any]] = {_assert, operator.setitem,
 #: Functions that advance the state of a random number generator; PyTorch marks more operators than functions.
 RANDOM = frozenset(("rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal",
                     "poisson", "bernoulli", "multinomial"))
-RANDOM_OPERATORS = RANDOM | {"alpha_dropout", "binomial", "dropout", "feature_alpha_dropout", "feature_dropout",
-                             "native_dropout", "rrelu", "rrelu_with_noise"}
+RANDOM_OPERATORS = RANDOM | {
+    "_sample_dirichlet", "_standard_gamma", "alpha_dropout", "binomial", "cauchy", "dropout", "exponential",
+    "feature_alpha_dropout", "feature_dropout", "geometric", "log_normal", "native_dropout", "normal_functional",
+    "random", "rrelu", "rrelu_with_noise", "rrelu_with_noise_functional", "uniform"}
 
 
 def has_side_effect(fn: Callable[..., Any]) -> Callable[..., Any]:

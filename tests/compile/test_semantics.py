@@ -374,6 +374,7 @@ def test_views_that_leave_count_writes_as_they_would() -> None:
     for call in (function, torch.compile(function, fullgraph=True)):
         x = torch.ones(3)
         data, detached, moved, moved_data = call(x)
+        assert x._version == 1
         assert moved._base is x and moved_data._base is data._base is None
         before = x._version
         data.add_(1), moved_data.add_(1)
@@ -441,6 +442,9 @@ def test_random_numbers_that_no_result_needs_are_drawn(backend) -> None:
     def function(x):
         nn.functional.dropout(x, 0.5)
         torch.rand_like(x)
+        torch.empty(3).normal_(), torch.empty(3).uniform_(), torch.empty(3).exponential_(), torch.empty(3).random_()
+        torch.empty(3).bernoulli_(), torch.empty(3).geometric_(0.5)
+        torch.empty(3).log_normal_(), torch.empty(3).cauchy_()
         return nn.functional.dropout(x, 0.5)
 
     for x in (torch.ones(5, 5), torch.ones(5, 5, requires_grad=True)):

@@ -25,6 +25,8 @@ PROGRAMS = {
     "an output is given": lambda lib, x: (y := lib.empty(0, dtype=x.dtype), lib.add(x, 1, out=y), y.view(-1))[2],
     "a layout is changed in place": lambda lib, x: (y := x.clone(), y.t_(), y[0].add_(1), y)[3],
     "a tensor is resized": lambda lib, x: (y := x.clone(), y.resize_(2), y[0].zero_(), y)[3],
+    "a tensor is resized as another one": lambda lib, x: (
+        y := x.clone(), y.resize_as_(lib.ones(2)), y[0].zero_(), y)[3],
     "a mask is written": lambda lib, x: (x.masked_fill_(x > 0, 1), x[x < 0].sum())[1],
     "rows are added": lambda lib, x: x.index_add_(0, lib.tensor([0, 2, 0]), x.clone()).sin(),
     "numbers are squeezed": lambda lib, x: (y := x[None].squeeze(), y.add_(1), x + y)[2],
