@@ -27,6 +27,7 @@ from .._dtype import int64
 from .._tensor import Tensor
 from .._transforms.pytree import tree_leaves, tree_map
 from ..utils._python_dispatch import TorchDispatchMode
+from .auto_functionalized import auto_functionalized
 from .view_inverses import INVERSES
 
 #: The functional form of operators that have another name than their own without the underscore.
@@ -332,6 +333,8 @@ class FunctionalTensorMode(TorchDispatchMode):
                                    "ensure that all of your inputs are wrapped inside of a functionalize() call.")
             return self._computed(func, given) if not flat else call(func, given)
         values = tree_map(value_of, given[:count] if op.is_out else given)
+        if "::" in op.name and not op.is_inplace and not op.is_out:
+            return self._written_by_custom(func, given, values)
         pure = functional_of(func)
         if op.writes and not op.is_inplace and not op.is_out:
             results = pure._operator.call(*values)
@@ -347,6 +350,19 @@ class FunctionalTensorMode(TorchDispatchMode):
         for target, value in zip(flat, results, strict=False):
             target.write(value)
         return (flat[0] if len(flat) == 1 else tuple(flat)) if not op.writes_lists else None
+
+    def _written_by_custom(self, func: OpOverload, given: Any, values: Any) -> Any:
+        """Call an operator of ``torch.library`` that writes, on copies, and write these."""
+        parameters = func._operator.schema.parameters
+        results = auto_functionalized(func, **{parameter.name: value for parameter, value in zip(
+            parameters, values, strict=False)})
+        written = [given[place] for place in func._operator.writes if place < len(given)]
+        returned, copies = results[:len(results) - len(written)], results[len(results) - len(written):]
+        for target, value in zip(tree_leaves(written), tree_leaves(copies), strict=True):
+            if isinstance(target, FunctionalTensor):
+                target.write(value)
+        wrapped = tree_map(lambda leaf: self.wrap(leaf) if isinstance(leaf, Tensor) else leaf, returned)
+        return wrapped[0] if len(wrapped) == 1 else wrapped
 
     def _moved(self, op: Operator, given: Any) -> Any:
         """Change a tensor's layout in place: it becomes a view of what it was."""

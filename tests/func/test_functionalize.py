@@ -135,3 +135,41 @@ def test_a_tensor_from_outside_cannot_be_written_with_an_argument() -> None:
     with pytest.raises(RuntimeError, match="mutating a non-functional tensor with a functional tensor"):
         func.functionalize(lambda x: outside.add_(x))(mindtorch.ones(3))
     assert func.functionalize(lambda x: x + outside.add_(1))(mindtorch.ones(3)).tolist() == [2.0] * 3
+
+
+@mindtorch.library.custom_op("functionalized::fill", mutates_args={"x"})
+def fill(x: mindtorch.Tensor) -> None:
+    x.fill_(3)
+
+
+@mindtorch.library.custom_op("functionalized::add", mutates_args={"x", "many"})
+def add(x: mindtorch.Tensor | None, y: mindtorch.Tensor, many: list[mindtorch.Tensor]) -> mindtorch.Tensor:
+    for each in [*many, *([] if x is None else [x])]:
+        each.add_(y)
+    return y * 2
+
+
+@add.register_fake
+def _(x, y, many):
+    return mindtorch.empty_like(y)
+
+
+#: Programs that call operators of ``torch.library`` which write.
+CUSTOM = {
+    "nothing is returned": lambda x: (fill(x), x * 2)[1],
+    "a view is written": lambda x: (y := x.clone(), fill(y[0]), y.t())[2],
+    "something is returned": lambda x: (y := x + 1, add(y[1], y[0].clone(), []) + y)[1],
+    "lists are written": lambda x: (y := x.clone(), add(None, x[2], [y[0], x[1]]), y + x)[2],
+}
+
+
+@pytest.mark.parametrize("name", CUSTOM)
+def test_a_custom_operator_that_writes_becomes_one_that_returns_new_values(name) -> None:
+    program = CUSTOM[name]
+    plain, first, second, third = (mindtorch.arange(9.0).reshape(3, 3) for _ in range(4))
+    wanted = program(plain)
+    traced = mindtorch.fx.experimental.proxy_tensor.make_fx(func.functionalize(program))(first)
+    found, compiled = traced(second), mindtorch.compile(program, backend="aot_eager")(third)
+    assert all(mindtorch.equal(result, wanted) for result in (found, compiled))
+    assert all(mindtorch.equal(x, plain) for x in (first, second, third))
+    assert "higher_order.auto_functionalized(torch.ops.functionalized." in traced.code

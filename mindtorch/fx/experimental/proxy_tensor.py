@@ -323,6 +323,13 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self.note_grad_mode()
         return proxy_call(self, func, self.pre_dispatch, args, kwargs or {})
 
+    def record_call(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a function that is no operator of the dispatcher, and write one node for its call."""
+        out = func(*args, **kwargs)
+        shown, named = tree_map(self.tracer.unwrap_proxy, (args, kwargs))
+        proxy = self.tracer.create_proxy("call_function", func, shown, named)
+        return track_tensor_tree(out, proxy, constant=None, tracer=self.tracer)
+
     def note_grad_mode(self) -> None:
         """Write a node for a switch of grad mode since the last operator, if the graph is to be run under autograd. A
         backward pass switches it for itself.
