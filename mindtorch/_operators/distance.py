@@ -131,7 +131,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         lengths = [clamp_min(vector_norm(x, 2, (dim,), True), eps) for x in (x1, x2)]
         return (x1 / lengths[0] * (x2 / lengths[1])).sum(dim)
     shape = broadcast_shapes(x1.shape, x2.shape)
-    x1, x2 = (x if x.shape == shape else x.expand(shape) for x in (x1.to(dtype), x2.to(dtype)))
+    x1, x2 = (x if x._dtype.category == FLOATING else x.to(dtype) for x in (x1, x2))
+    x1, x2 = (x if x.shape == shape else x.expand(shape) for x in (x1, x2))
     norms = [vector_norm(x, 2, (dim,), True).clone() for x in (x1, x2)]
     with no_grad():
         least = scalar_tensor(eps, dtype, None, x1._device)

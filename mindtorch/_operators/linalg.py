@@ -89,7 +89,7 @@ def meta_bmm(self: Tensor, mat2: Tensor, kernel: str = "bmm") -> Spec:
     _refuse_bool(kernel, self, mat2)
     check(self._dtype is mat2._dtype or not self.numel() or not mat2.numel(),
           lambda: f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[mat2._dtype.name]}")
-    return Spec((b, n, mat2.shape[2]), self._dtype)
+    return Spec((b, n, mat2.shape[2]), mat2._dtype)  # which differ where there is nothing to multiply
 
 
 def _check_addends(self: Tensor, mat1: Any, mat2: Any, shape: tuple[int, int], beta: Any, alpha: Any) -> None:

@@ -464,6 +464,8 @@ EXPLAINED = [Explained(*row) for row in (
      "when it is read."),
     (".*", r"attention.*bool shape \(0", "dtype: bool, torch int64", "PyTorch's attention of bools without elements "
      "sums them."),
+    (".*", "conv", "kernel size should be greater than zero.*torch no error", "Without channels PyTorch does not "
+     "check the size of the kernel."),
     ("inference", "", "^(conj|neg): True, torch False$", "In inference mode PyTorch's composite operators resolve what "
      "is conjugated or negated when it is read."),
     (".*npu.*", r"select_scatter.*strides \((1, )+1\)", "value: ", "On PyTorch's CPU the output shares memory between "

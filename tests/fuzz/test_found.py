@@ -81,6 +81,15 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
     **{f"{mode} of logit({eps}), transposed, at its bounds and NaN": (
         mode, f"v1 = v0.t().logit({eps})", [torch.tensor([[0.25, NAN, -1], [0, 0.5, 1], [2, 0.75, 0.125]])])
        for mode in ("gradients", "second gradients", "tangents") for eps in ("", "0.125", "0.5")},
+    **{f"cosine_similarity of {one} number and {two} rows": (
+        "gradients", "v2 = F.cosine_similarity(v0, v1, -1)", [
+            torch.tensor(1.5, dtype=getattr(torch, one)), floats(dtype=getattr(torch, two))])
+       for one, two in (("float32", "float16"), ("float16", "float32"), ("float64", "bfloat16"))},
+    **{f"{name} on an NPU, with keepdim={keepdim}": ("npu", f"v1 = lib.{name}(v0, 0, keepdim={keepdim})", [floats()])
+       for name in ("std", "var") for keepdim in (False, True)},
+    **{f"{name} on an NPU": ("npu", f"v1 = sum(lib.{name}(v0))", [floats()]) for name in ("std_mean", "var_mean")},
+    "product of no rows and matrices of another dtype": ("plainly", "v2 = v0 @ v1", [
+        torch.ones(0, 3), torch.ones(2, 3, 3).byte()]),
     **{f"batch_norm without channels, of shape {shape}": (
         "plainly", "v1 = F.batch_norm(v0, None, None, training=True)", [torch.ones(shape)]) for shape in ((), 1, 2)},
     "write into a transposed constant in a Jacobian": (

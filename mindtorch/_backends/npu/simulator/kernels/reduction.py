@@ -14,7 +14,8 @@ from .forms import CPU, Array, Kernel, counted, named, whole
 def moments(self: Array, dim: Any, correction: int, keepdim: bool) -> tuple[Any, Any]:
     """Variance and mean."""
     axis = wrap_dims(dim, self.ndim)
-    return variance(to_opmath(self), axis, max(count(self, axis) - correction, 0), keepdim)
+    both = variance(to_opmath(self), axis, max(count(self, axis) - correction, 0))
+    return (np.expand_dims(both[0], axis), np.expand_dims(both[1], axis)) if keepdim else both
 
 
 def deviations(*args: Any) -> tuple[Any, Any]:
