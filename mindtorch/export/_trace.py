@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import inf, isfinite
 from typing import Any
 
@@ -16,11 +18,12 @@ from .._subclasses.fake_tensor import FakeTensorMode
 from .._tensor import Tensor
 from .._transforms.pytree import tree_flatten, tree_leaves, tree_unflatten
 from ..func import functional_call
-from ..fx.experimental.proxy_tensor import make_fx
+from ..fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from ..fx.experimental.size_guards import GuardPrinter, conditions
 from ..fx.experimental.symbolic_shapes import ShapeEnv, SymNode
 from ..fx.graph_module import GraphModule
 from ..fx.node import has_side_effect
+from ..nn._hooks import register_module_forward_hook, register_module_forward_pre_hook
 from ..nn.module import Module
 from ..utils._sympy.functions import Mod
 from ..utils._sympy.numbers import int_oo
@@ -97,8 +100,8 @@ class _Export:
             return tuple(results)
 
         traced = [value for value in inputs if isinstance(value, Tensor) or value.__class__ in SYMBOLIC]
-        with self.mode:
-            gm = make_fx(run, pre_dispatch=True)(*fakes.values(), *traced)
+        with self.mode, _module_stacks(self.mod):
+            gm = make_fx(run, pre_dispatch=True, record_stack_traces=True)(*fakes.values(), *traced)
         gm.__class__.__name__ = "GraphModule"
         gm.graph.eliminate_dead_code()
         constants = self._lift_constants(gm, count)
@@ -358,6 +361,35 @@ class CheckPrinter(GuardPrinter):
         """Return the conditions that a size is in a range, of which an end may be open."""
         ends = [f"{name} >= {least}"] if least is not None else []
         return ends + ([f"{name} <= {most}"] if most is not None else [])
+
+
+@contextmanager
+def _module_stacks(root: Module) -> Iterator[None]:
+    """Describe the nodes that are traced in a block by the modules whose calls they are part of: their names in
+    ``root``, and their classes. A later call of a module has a number.
+    """
+    names = {id(module): name for name, module in reversed([*root.named_modules()])}
+    calls: Counter[int] = Counter()
+
+    def enter(module: Module, args: Any) -> None:
+        mode, name = get_proxy_mode(), names.get(id(module))
+        if mode is not None and name is not None:
+            number, kind = calls[id(module)], type(module)
+            key = f"L__self__{name}{f'@{number}' if number else ''}"
+            calls[id(module)] += 1
+            mode.tracer.module_stack[key] = name, f"{kind.__module__}.{kind.__qualname__}"
+
+    def leave(module: Module, args: Any, result: Any) -> None:
+        mode = get_proxy_mode()
+        if mode is not None and id(module) in names and mode.tracer.module_stack:
+            mode.tracer.module_stack.popitem()
+
+    hooks = register_module_forward_pre_hook(enter), register_module_forward_hook(leave, always_call=True)
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 def _check_names(specs: Any) -> None:

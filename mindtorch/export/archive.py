@@ -127,7 +127,8 @@ class _Writer:
             target = NAMES[target]
         return {"op": node.op, "name": node.name, "target": target, "args": self.value(tuple(node.args)),
                 "kwargs": self.value(dict(node.kwargs)),
-                "val": self.value(node.meta["val"]) if node.meta.get("val") is not None else None}
+                "val": self.value(node.meta["val"]) if node.meta.get("val") is not None else None,
+                "stack_trace": node.stack_trace, "modules": [*(node.meta.get("nn_module_stack") or {}).items()]}
 
     def spec(self, spec: Any) -> dict[str, Any]:
         """Return an input or output of the signature as JSON."""
@@ -248,6 +249,10 @@ class _Reader:
             self.nodes[node["name"]] = made
             if node["val"] is not None:
                 made.meta["val"] = self.value(node["val"])
+            if node["stack_trace"] is not None:
+                made.stack_trace = node["stack_trace"]
+            if node["modules"]:
+                made.meta["nn_module_stack"] = {key: tuple(module) for key, module in node["modules"]}
         state = {name: tensors[name] for name in self.document["state"]}
         signature = ExportGraphSignature(
             [InputSpec(InputKind[spec["kind"]], _argument(spec["arg"]), spec["target"], spec["persistent"])

@@ -12,6 +12,7 @@ from .._subclasses.fake_class import FakeTensor
 from .._subclasses.functional_tensor import FunctionalTensorMode
 from .._tensor import Tensor
 from ..func.functionalization import in_mode
+from ..fx import traceback as fx_traceback
 from ..fx.experimental.proxy_tensor import make_fx
 from ..fx.graph_module import GraphModule
 from ..fx.interpreter import Interpreter
@@ -44,7 +45,8 @@ def run_decompositions(program: ExportedProgram, decomp_table: Mapping[Any, Any]
     def run(*flat: Any) -> Any:
         rest = iter(flat)
         given = [next(rest) if isinstance(value, Tensor) or value.__class__ in SYMBOLIC else value for value in values]
-        return Interpreter(program.graph_module).run(*given, enable_io_processing=False)
+        with fx_traceback.preserve_node_meta():
+            return Interpreter(program.graph_module).run(*given, enable_io_processing=False)
 
     with mode if mode is not None else nullcontext():
         functional = in_mode(run, lambda: FunctionalTensorMode(pre_dispatch=True, export=True, recording=True,

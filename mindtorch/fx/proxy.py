@@ -76,6 +76,7 @@ class TracerBase:
     graph: Graph
     #: Whether nodes keep the stack of the program that recorded them.
     record_stack_traces = False
+    _record_forward_stack_traces_only = False
     #: Whether an operator that writes its arguments is an error.
     check_mutable_operations = False
     #: Whether ``assert`` of a proxy is recorded.
@@ -116,7 +117,10 @@ class TracerBase:
         return node
 
     def _filter_traceback_frames(self, frames: traceback.StackSummary) -> traceback.StackSummary:
-        """Return the frames from the first ``forward`` on, without those of the library."""
+        """Return the frames from the first ``forward`` on, without those of the library; or those of ``forward`` alone.
+        """
+        if self._record_forward_stack_traces_only:
+            return traceback.StackSummary.from_list([frame for frame in frames if frame.name == "forward"])
         first = next((at for at, frame in enumerate(frames) if frame.name == "forward"), len(frames))
         return traceback.StackSummary.from_list([frame for frame in frames[first:]
                                                  if not frame.filename.startswith(LIBRARY)])

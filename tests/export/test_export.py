@@ -295,3 +295,29 @@ def test_a_branch_on_data_is_refused(truth: Any) -> None:
         net = type("Net", (lib.nn.Module,), {"forward": lambda self, x: x * 2 if truth(x) else x})
         with pytest.raises(Exception, match="Could not guard on data-dependent expression"):
             exporter(lib).export(net(), (lib.ones(3),))
+
+
+def test_nodes_name_the_lines_and_modules_that_they_come_from() -> None:
+    found: list[Any] = []
+    printed = ""
+    for lib in LIBRARIES:
+        class Net(lib.nn.Module):  # type: ignore[misc,name-defined]
+            def __init__(self) -> None:
+                super().__init__()
+                self.layers = lib.nn.Sequential(lib.nn.Linear(2, 2), lib.nn.ReLU())  # noqa: B023
+
+            def forward(self, x: Any) -> Any:
+                y = self.layers(x).exp()
+                return self.layers(y)
+
+        program = exporter(lib).export(Net(), (lib.ones(1, 2),))
+        printed = printed or str(program)
+        found.append([])
+        for one in (program, program.run_decompositions()):
+            for node in one.graph.nodes:
+                lines = re.findall(r'test_export\.py", line \d+, in (\w+)\n    (.+)', node.stack_trace or "")
+                modules = [(key, name, kind.rpartition(".")[2])
+                           for key, (name, kind) in (node.meta.get("nn_module_stack") or {}).items()]
+                found[-1].append((node.name, lines, modules))
+    assert found[0] == found[1]
+    assert re.search(r"# File: .*test_export\.py:\d+ in forward, code: y = self\.layers\(x\)\.exp\(\)\n", printed)

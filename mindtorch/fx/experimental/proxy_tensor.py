@@ -489,7 +489,8 @@ def make_fx(f: Callable[..., Any], decomposition_table: Mapping[Any, Callable[..
     on fake tensors; with 'symbolic' on fake tensors whose sizes are symbols, so that the graph serves for other sizes.
     Operators of ``decomposition_table`` are replaced by what their functions call. With ``pre_dispatch``, operators are
     recorded above autograd, composites whole, and switches of grad mode are nodes, too. A node's ``meta["torch_fn"]``
-    names the function of the library that was called.
+    names the function of the library that was called; with ``record_stack_traces``, ``stack_trace`` has the lines of
+    modules' ``forward``.
 
     Raises:
         AssertionError: for another ``tracing_mode``.
@@ -506,6 +507,7 @@ def make_fx(f: Callable[..., Any], decomposition_table: Mapping[Any, Callable[..
         func = fake_signature(f, len(placeholders)) if (
             not hasattr(plain, "__code__") or plain.__code__.co_flags & inspect.CO_VARARGS) else f
         tracer = PythonKeyTracer()
+        tracer.record_stack_traces = tracer._record_forward_stack_traces_only = record_stack_traces
         mode = ProxyTorchDispatchMode(tracer, tracing_mode, pre_dispatch, _allow_fake_constant,
                                       _error_on_data_dependent_ops)
         with ExitStack() as stack:
