@@ -17,14 +17,57 @@ import pytest
 import mindtorch
 from mindtorch.introspect.why import Places
 
+from . import trainings
 from .errors import ERRORS, caught, explain
 from .mistakes import MISTAKES
 from .silent import BUGS
-from .test_check import checked
+from .test_check import PROGRAMS, checked
 from .test_mistakes import IDS, explained
 
 TOLD = Path(__file__).with_name("told.txt")
 BEGIN = "=== "
+
+#: Of the training programs, one for each rule that no other program here is for.
+TRAININGS = """
+attention: language model without a mask
+attention: targets not shifted
+attention: softmax over the queries
+attention: softmax over the batch in attention
+attention: key padding mask inverted
+attention: causal mask inverted
+attention: positional encoding over the batch
+attention: heads split by view alone
+fresh: loss with a minus
+fresh: hinge with targets 0 and 1
+fresh: teacher trains, its loss in a function
+fresh: weights of an autoencoder of words copied into the decoder
+fresh: scheduler of epochs stepped every batch
+gradients: generator trained with the discriminator's gradients
+gradients: accumulation without scaling
+gradients: clipped before backward
+gradients: DQN target with graph
+gradients: advantage with graph
+gradients: VAE that samples without a gradient
+gradients: VAE that decodes the mean
+gradients: PPO ratio of a policy to itself
+gradients: penalty computed from data
+gradients: optimizer made anew for each batch
+layout: x shuffled without y
+layout: BatchNorm with a batch of one
+layout: padding counted in the loss
+mixed: greedy: unused scheduler in class
+mixed: require_grads on a tensor
+models: copied blocks
+schedules: OneCycle stepped every epoch
+schedules: learning rate below zero
+targets: kl_div against logarithms
+targets: kl_div with the operands exchanged
+targets: targets of minus one and one for BCE with logits
+targets: several labels under cross_entropy
+targets: logits clamped for BCE
+targets: contrastive loss with each sample as its own neighbour
+targets: target network is the network
+"""
 
 
 def told(facts: Any) -> str:
@@ -51,9 +94,15 @@ def of_bugs(number: int) -> str:
     return "\n".join(map(told, checked(BUGS[number][2]).findings))
 
 
+def of_trainings(number: int) -> str:
+    return "\n".join(map(told, trainings.checked(PROGRAMS[number].text, mindtorch).findings))
+
+
 CASES = {**{f"why, error {i} {row[0]}": (of_errors, i) for i, row in enumerate(ERRORS)},
          **{f"why, mistake {name.partition(chr(10))[0]}": (of_mistakes, i) for i, name in enumerate(IDS)},
-         **{f"check {i} {bug[0]}": (of_bugs, i) for i, bug in enumerate(BUGS)}}
+         **{f"check {i} {bug[0]}": (of_bugs, i) for i, bug in enumerate(BUGS)},
+         **{f"check {program}": (of_trainings, i) for i, program in enumerate(PROGRAMS)
+            if str(program) in TRAININGS.splitlines()}}
 
 
 def written() -> dict[str, str]:
