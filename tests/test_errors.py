@@ -10,7 +10,7 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import nn
-from mindtorch._base.about import strongly
+from mindtorch._base.about import sketch, strongly
 from mindtorch._base.errors import check
 
 from .notebook.errors import ERRORS, caught
@@ -113,3 +113,12 @@ def test_an_error_whose_attributes_cannot_be_set_passes_as_it_is():
     w.register_hook(fail)
     error = caught(lambda: w.sum().backward())
     assert error == Mine("own") and [name for name, _ in calls(error)] == ["backward"]
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (torch.ones(2, 3), "float32[2, 3]"), (torch.ones(2, device="meta"), "float32[2] on meta"),
+    ([1, 2, 3, 4], "[1, 2, 3, 4]"), ((1, "a", None, 2.5, 5), "[1, 'a', None, 2.5, ...]"), ("x" * 41, repr("x" * 40)),
+    (int, "type"), (torch.float64, "torch.float64"), (object(), "object"),
+])
+def test_a_value_is_described_in_a_few_words(value, text):
+    assert sketch(value) == text

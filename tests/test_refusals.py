@@ -65,6 +65,21 @@ def test_the_words_for_operands_of_other_shapes_and_for_no_probabilities(program
     assert_same_outcome(program)
 
 
+@each_program(
+    lambda t: t.ones(1).expand(3).add_(1), lambda t: t.ones(3).as_strided((1,), (1,), -1),
+    lambda t: t.argmax(t.ones(2, dtype=t.complex64)), lambda t: t.argmin(t.ones(2, dtype=t.bool)),
+    lambda t: t.add(t.ones(2), t.ones(2), alpha=1j), lambda t: t.sub(t.ones(2), t.ones(2), alpha=1j),
+    lambda t: t.nn.functional.ctc_loss(t.zeros(2, 2, 2, 2), t.ones(2, 2).long(), (2, 2), (1, 1)),
+    lambda t: t.nn.functional.nll_loss(t.zeros(3), t.tensor([1, 2])), lambda t: t.nn.functional.nll_loss(t.zeros(3),
+                                                                                                    t.tensor([1])),
+    *[lambda t, dims=dims, mask=mask: t.nn.MultiheadAttention(4, 2)(*[t.ones((5, 3, 4)[:dims - 1] + (4,))] * 3,  # type: ignore[misc]
+                                                                    attn_mask=t.zeros(mask).bool())
+      for dims in (2, 3) for mask in ((5, 5), (4, 4), (3, 5, 5), (2, 5, 5), (6, 5, 5), (1, 1, 5, 5))],
+)
+def test_the_words_for_memory_kinds_and_dimensions_that_do_not_fit(program: Program) -> None:
+    assert_same_outcome(program)
+
+
 def _grad(t: Any, *shape: int) -> Any:
     return t.ones(shape, requires_grad=True)
 

@@ -121,7 +121,8 @@ def test_a_signature_is_made_when_it_is_asked_for():
         del registry.operators["signed"], registry.packets["signed"], mindtorch.Tensor.signed
 
 
-@pytest.mark.parametrize("name", [*PUBLIC, "mindtorch.introspect", "mindtorch.viz", "mindtorch.widgets"])
+@pytest.mark.parametrize("name", [*PUBLIC, *(f"mindtorch.{name}" for name in (
+    "introspect", "viz", "widgets", "storage", "monitor", "mps", "nn.modules"))])
 def test_a_namespace_lists_only_its_own_names(name):
     module = import_module(name)
     listed = dir(module)

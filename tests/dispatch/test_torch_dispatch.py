@@ -221,6 +221,10 @@ def test_dispatch_keys_are_pytorchs(t):
     assert str(t._C._dispatch_keys(t.ones(2, device="meta"))) == "DispatchKeySet(Meta, ADInplaceOrView, AutogradMeta)"
     with t.inference_mode():
         assert str(t._C._dispatch_keys(t.ones(2))) == "DispatchKeySet(CPU, AutocastCPU)"
+    z = t.ones(2, dtype=t.complex64).conj()
+    of_complex = "DispatchKeySet(CPU, {}, ADInplaceOrView, AutogradCPU, AutocastCPU)"
+    assert str(t._C._dispatch_keys(z)) == of_complex.format("Conjugate")
+    assert str(t._C._dispatch_keys(z.imag)) == of_complex.format("Negative")
     keys = t._C._dispatch_keys(wrapper(t)(t.ones(2)))
     assert str(keys) == "DispatchKeySet(CPU, Python, ADInplaceOrView, AutogradCPU, AutocastCPU, PythonTLSSnapshot)"
     assert keys.has(t._C.DispatchKey.Python) and not keys.has(t._C.DispatchKey.Meta)

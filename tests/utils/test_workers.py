@@ -94,6 +94,21 @@ def test_a_worker_computes_on_one_thread() -> None:
     assert [int(count) for count in DataLoader(Of(lambda _: torch.get_num_threads(), 2), num_workers=1)] == [1, 1]
 
 
+def test_a_worker_draws_from_generators_of_its_own_seed() -> None:
+    """Those of Python and of the library; NumPy's is seeded with four words of it."""
+    def drawn(_: int) -> tuple[int, float, float, float]:
+        info = torch.utils.data.get_worker_info()
+        return info.seed, random.random(), torch.rand(1).item(), np.random.rand()
+
+    torch.manual_seed(4)
+    found = list(DataLoader(Of(drawn, 2), batch_size=None, num_workers=2))
+    seeds = [row[0] for row in found]
+    assert seeds[1] == seeds[0] + 1 and found[0][3] != found[1][3]
+    for seed, ours, library, _ in found:
+        assert ours == random.Random(seed).random()
+        assert library == torch.rand(1, generator=torch.Generator().manual_seed(seed)).item()
+
+
 def test_many_batches_may_be_kept() -> None:
     batches = list(DataLoader(Of(lambda index: torch.full((100, 100), float(index)), 600), num_workers=2))
     assert [int(batch[0, 0, 0]) for batch in batches] == list(range(600))
