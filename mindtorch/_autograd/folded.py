@@ -15,6 +15,7 @@ from math import prod
 from typing import Any
 
 from .._base import forks
+from .._base.layout import contiguous_strides
 from .._device import CPU as HOST
 from .._dispatch import dispatcher
 from .._dispatch.aten import new_empty_strided, sum_dim_IntList as sum_dims
@@ -31,7 +32,7 @@ from .grad_mode import enable_grad
 from .node import Edge, Node, Sent, new, next_sequence_nr
 from .recording import derivative_of
 from .saved import Saved
-from .utils import ON_CPU, is_private, multiplied
+from .utils import ON_CPU, is_private, multiplied, reshaped
 
 Kernel = Callable[..., Any]
 PLAIN = {float32, float64}  #: the dtypes in which NumPy computes as PyTorch does
@@ -46,6 +47,12 @@ LOG_SOFTMAX_BACKWARD, NLL_LOSS_BACKWARD = registry["_log_softmax_backward_data"]
 def kernel(op: Operator, mode: int = 0) -> Kernel:
     """Return an operator's CPU kernel for contiguous tensors, without autograd. The mode's observers are notified."""
     keys = CPU | mode & OBSERVED
+    return op.table.get(keys) or resolve(op, keys)
+
+
+def of_any_strides(op: Operator) -> Kernel:
+    """Return an operator's CPU kernel for tensors of any strides, without autograd and observers."""
+    keys = CPU | NONCONTIGUOUS
     return op.table.get(keys) or resolve(op, keys)
 
 
@@ -113,49 +120,94 @@ def node_of(op: Operator, mask: int, edges: Sequence[Edge | None], order: int) -
 
 class FoldedLinear(Folded):
     """``t`` of the weight, then ``addmm``, or ``mm`` without a bias: gradients go to the bias, if there is one, the
-    input, if it requires grad, and the weight.
+    input, if it requires grad, and the weight. Of an input of sequences, ``view`` makes rows before; without a bias,
+    ``_unsafe_view`` makes sequences of the result.
     """
 
     _width = 3
+    sizes: tuple[int, ...] | None = None  #: of an input of sequences
 
     def name(self) -> str:
-        return "AddmmBackward0" if self._links[0][0] == 0 else "MmBackward0"
+        return ("AddmmBackward0" if self._links[0][0] == 0 else
+                "MmBackward0" if self.sizes is None else "UnsafeViewBackward0")
 
-    def compute(self, grad: Any, weight: Any, written: int, matrix: Any, input: Any, input_written: int,
-                bias: Any) -> Sent | None:
-        cell, input_cell = weight._version_counter, input._version_counter
+    def compute(self, grad: Any, weight: Any, written: int, matrix: Any, input: Any, input_written: int, array: Any,
+                bias: Any, of_input: bool) -> Sent | None:
+        cell, input_cell, sizes = weight._version_counter, input._version_counter, self.sizes
         if (weight._array is not matrix or (cell is not None and cell[0] != written) or input._detached_at
-                or (input_cell is not None and input_cell[0] != input_written)):
+                or (input_cell is not None and input_cell[0] != input_written)
+                or (sizes is not None and input._array is not array)):
             return None
+        if sizes is not None:
+            rows = rows_of(sizes)
+            input = input._reshaped_alias(rows)
+            grad = grad if bias is not None else reshaped(grad, (rows[0], len(matrix)))
+        to_input = multiplied(grad, weight, False, False) if of_input else None
         return Sent((None if bias is None else sum_dims(grad, (0,)),
-                     multiplied(grad, weight, False, False) if len(self._links) > 1 + (bias is not None) else None,
+                     to_input if sizes is None or to_input is None else reshaped(to_input, sizes),
                      multiplied(grad, input, True, False)))
 
     def unfolded(self) -> OperatorNode:
         saved, edges = self.saved, {position: (node, number) for position, node, number in self._links}
         rows, columns = self.shape if saved is None else saved[2].shape
-        turned = node_of(T, 1, [edges[2]], self._order - 1)
+        with_bias, sizes, order = 0 in edges, self.sizes, self._order
+        first, second = order - 2, order - 1  # ``view`` comes before ``t`` with a bias, and behind it without one
+        if sizes is not None and not with_bias:
+            order -= 1  # the last number is that of ``_unsafe_view``
+            first, second = (order - 1, order - 2) if 1 in edges else (order - 2, order - 1)
+        turned = node_of(T, 1, [edges[2]], second)
         turned._out_shape, turned._out_dtype = (columns, rows), self._out_dtype
-        with_bias, factors = 0 in edges, [edges.get(1), (turned, 0)]
+        if sizes is not None and 1 in edges:
+            edges[1] = viewed(VIEW, edges[1], sizes, rows_of(sizes), self._out_dtype, first), 0
+        factors = [edges.get(1), (turned, 0)]
         mask = 2 + (1 in edges)  # of the factors
-        node = (node_of(ADDMM, 2 * mask + 1, [edges[0], *factors], self._order) if with_bias else
-                node_of(MM, mask, factors, self._order))
+        node = (node_of(ADDMM, 2 * mask + 1, [edges[0], *factors], order) if with_bias else
+                node_of(MM, mask, factors, order))
         if saved is not None:
-            weight, written, matrix, input, input_written, bias = saved
+            weight, written, matrix, input, input_written, array, bias, _ = saved
             with enable_grad():
                 source: Any = weight
                 if weight._array is not matrix:  # its memory was replaced since
-                    source, written = new_empty_strided(input, matrix.shape, (columns, 1)), 0
-                    source._array[...] = matrix
+                    source, written = again(input, matrix), 0
                 mat2 = kernel(T)(source)
+                mat1 = input
+                if sizes is not None:
+                    if input._array is not array:
+                        mat1, input_written = again(input, array), 0
+                    mat1 = kernel(VIEW)(mat1, rows_of(sizes))
+                    if 1 in edges:
+                        mat1._grad_fn, mat1._attr_version = edges[1][0], input_written
+                        mat1._keys |= AUTOGRAD
             mat2._grad_fn, mat2._attr_version = turned, written
             mat2._keys |= AUTOGRAD
-            tensors = {"mat1" if with_bias else "self": saved_at(input, input_written),
+            tensors = {"mat1" if with_bias else "self": saved_at(mat1, input_written),
                        "mat2": saved_at(mat2, written)}
-            given = (bias, input, mat2) if with_bias else (input, mat2)
+            given = (bias, mat1, mat2) if with_bias else (mat1, mat2)
             node.saved = [tensors.get(name, value) for name, value in
                           zip(node.plan.names, node.plan.keep(*given), strict=True)]
-        return node
+        if sizes is None or with_bias:
+            return node
+        node._out_shape, node._out_dtype = (rows_of(sizes)[0], rows), self._out_dtype
+        return viewed(UNSAFE_VIEW, (node, 0), node._out_shape, self._out_shape, self._out_dtype, self._order)
+
+
+def rows_of(sizes: Sequence[int]) -> tuple[int, int]:
+    """Return the shape of the rows of sequences."""
+    return prod(sizes[:-1]), sizes[-1]
+
+
+def viewed(op: Operator, edge: Edge, shape: Any, out_shape: Any, dtype: Any, order: int) -> OperatorNode:
+    """Return the node of a view of another shape."""
+    node = node_of(op, 1, [edge], order)
+    node.saved, node._out_shape, node._out_dtype = [shape], out_shape, dtype
+    return node
+
+
+def again(tensor: Any, array: Any) -> Any:
+    """Return a new tensor of a contiguous array that was a tensor's."""
+    source = new_empty_strided(tensor, array.shape, contiguous_strides(array.shape))
+    source._array[...] = array
+    return source
 
 
 def is_leaf(tensor: Any) -> bool:
@@ -173,27 +225,42 @@ def fold_linear(general: Kernel) -> Kernel:
         if (dispatcher.mode & REDIRECTING or AnomalyMode.enabled or local.saved_tensor_hooks or not is_leaf(weight)
                 or not (matrix.ndim == 2 if bias is None else is_leaf(bias) and bias._array.shape == matrix.shape[:1])):
             return general(input, weight, bias)
-        if input._array.ndim > 2:  # each row of a sequence is an input
-            *sizes, columns = input.shape
-            product = record(below_observers(VIEW, input, (prod(sizes), columns)), weight, bias)
-            return below_observers(UNSAFE_VIEW if bias is None else VIEW, product, (*sizes, len(matrix)))
-        result = kernel(LINEAR)(input, weight, bias)
+        array, sizes = input._array, None
+        if array.ndim > 2:  # sequences, of which each row is an input
+            sizes = array.shape
+            if not (array.size and matrix.size and matrix.ndim == 2 and sizes[-1] == matrix.shape[1]
+                    and input._dtype in PLAIN and input._dtype is weight._dtype
+                    and (bias is None or bias._dtype is input._dtype)):
+                return general(input, weight, bias)
+        if sizes is None or bias is None:
+            result = kernel(LINEAR)(input, weight, bias)
+        else:
+            result = of_any_strides(ADDMM)(bias, input._reshaped_alias(rows_of(sizes)), weight._transposed_alias())
         if result._grad_fn is not None:  # the kernel fell back to the composite
             return result
         node = new(FoldedLinear)
-        next_sequence_nr()  # the sequence number of ``t``
-        node._order = next_sequence_nr()
         links: tuple[Any, ...] = ((2, grad_accumulator(weight), 0),)
-        if input._keys & AUTOGRAD and (edge := input._grad_edge()) is not None:
+        edge = input._grad_edge() if input._keys & AUTOGRAD else None
+        if edge is not None:
             links = (1, *edge), *links
+        if sizes is not None:
+            node.sizes = sizes
+            if edge is not None:
+                next_sequence_nr()  # the sequence number of ``view``
+        next_sequence_nr()  # that of ``t``
+        node._order = next_sequence_nr()
+        if sizes is not None and bias is None:
+            node._order = next_sequence_nr()
         node._links = links if bias is None else ((0, grad_accumulator(bias), 0), *links)
         cell, input_cell = weight._version_counter, input._version_counter
         node.saved = (weight, 0 if cell is None else cell[0], matrix,
-                      input, 0 if input_cell is None else input_cell[0], bias)
+                      input, 0 if input_cell is None else input_cell[0], array, bias, edge is not None)
         node._out_shape, node._out_dtype = result._array.shape, result._dtype
         result._grad_fn = node
         result._keys |= AUTOGRAD
-        return result
+        if sizes is None or bias is None:
+            return result
+        return below_observers(VIEW, result, (*sizes[:-1], len(matrix)))
 
     return record
 

@@ -6,7 +6,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from .._dispatch import dispatcher
-from .._dispatch.aten import expand, mm, sum as sum_all, sum_dim_IntList as sum_dims, t, view
+from .._dispatch.aten import expand, mm, reshape, sum as sum_all, sum_dim_IntList as sum_dims, t, view
 from .._dispatch.keys import ADDED, AUTOGRAD, CPU, NONCONTIGUOUS, OBSERVED, ONE_BY_ONE, THREAD_STATE
 from .._dispatch.local import local
 from .._dispatch.observers import tell_parts
@@ -51,6 +51,16 @@ def transposed(matrix: Any) -> Any:
     result = matrix._transposed_alias()
     if dispatcher.mode & OBSERVED:
         tell_parts(t, (matrix,), result)
+    return result
+
+
+def reshaped(tensor: Any, shape: Sequence[int]) -> Any:
+    """Return a tensor in another shape, for a formula."""
+    if tensor._keys & ~(CPU | AUTOGRAD) or tensor._array is None or not is_private():
+        return reshape(tensor, shape)
+    result = tensor._reshaped_alias(shape)
+    if dispatcher.mode & OBSERVED:
+        tell_parts(reshape, (tensor, shape), result)
     return result
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._autograd.derivative import node_name
 from .._autograd.node import next_sequence_nr
-from .._autograd.utils import reduce_grad, transposed as aten_transposed
+from .._autograd.utils import reduce_grad, reshaped, transposed as aten_transposed
 from .._autograd.views import propagate_requires_grad
 from .._base.about import about
 from .._base.errors import NAMES, check
@@ -19,10 +19,10 @@ from .._base.layout import (
 from .._creation.conversion import contiguous
 from .._dispatch.aten import (
     _conj, _neg_view, _reshape_alias, _unsafe_view, add_, alias, arange_start_step, as_strided, cat, clone, copy_,
-    diagonal, diagonal_backward, expand, index_add_, new_empty_strided, permute, reshape, select_backward,
-    select_int as select, slice_backward, slice_Tensor as slice_, slice_Tensor as slice_of, split_Tensor as split,
-    split_with_sizes, stack, transpose_, transpose_int as transpose, unfold, unfold_backward, unsafe_split_Tensor,
-    unsafe_split_with_sizes, unsqueeze, view, view_as_complex, view_as_real, zero_, zeros,
+    diagonal, diagonal_backward, expand, index_add_, new_empty_strided, permute, select_backward, select_int as select,
+    slice_backward, slice_Tensor as slice_, slice_Tensor as slice_of, split_Tensor as split, split_with_sizes, stack,
+    transpose_, transpose_int as transpose, unfold, unfold_backward, unsafe_split_Tensor, unsafe_split_with_sizes,
+    unsqueeze, view, view_as_complex, view_as_real, zero_, zeros,
 )
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.keys import AUTOGRAD, DUAL, NONCONTIGUOUS, PYTHON
@@ -120,7 +120,7 @@ def composite_unfold_backward(grad_in: Any, input_sizes: Ints, dim: int, size: i
 
 operator("_conj", batching=as_it_is, self=lambda grad: grad.conj())
 operator("_neg_view", batching=as_it_is, self=lambda grad: -grad)
-operator("view _reshape_alias", batching=with_size, self=lambda grad, self_shape: reshape(grad, self_shape))
+operator("view _reshape_alias", batching=with_size, self=lambda grad, self_shape: reshaped(grad, self_shape))
 operator("view.dtype", batching=as_it_is, differentiable=False)
 operator("expand", batching=with_size, self=lambda grad, self_shape: reduce_grad(grad, self_shape))
 operator("unfold", batching=along_dimensions,
@@ -703,7 +703,7 @@ def imag(self: Tensor) -> Tensor:
 
 
 composites(imag)
-operator("_unsafe_view", batching=with_size, self=lambda grad, self_shape: reshape(grad, self_shape))
+operator("_unsafe_view", batching=with_size, self=lambda grad, self_shape: reshaped(grad, self_shape))
 operator("unsafe_split.Tensor", batching=along_dimensions)
 
 schemas("""

@@ -547,6 +547,17 @@ class Tensor(Methods, metaclass=_TensorType):
             out._storage, out._offset, out._device = self._storage, self._offset, self._device
         return out
 
+    def _reshaped_alias(self, shape: Ints) -> Tensor:
+        """Return an alias of this contiguous CPU tensor in another shape, for formulas as above."""
+        out, cell = new(Tensor), self._version_counter
+        out._array, out._dtype, out._keys = self._array.reshape(shape), self._dtype, self._keys & ~DERIVED  # type: ignore[union-attr]
+        if cell is None:
+            cell = self._version_counter = [0, self._storage]
+        out._version_counter = cell
+        if self._storage is not None:
+            out._storage, out._offset, out._device = self._storage, self._offset, self._device
+        return out
+
     def _product(self, other: Tensor, turned: bool, other_turned: bool, result_turned: bool) -> Tensor:
         """Return the product of two CPU matrices of one dtype, each transposed, with the result, if ``turned``."""
         left: Any = self._array

@@ -385,6 +385,62 @@ def test_gradients_go_where_they_belong_though_another_thread_looks_at_the_graph
     assert weight.grad.tolist() == mindtorch.ones(3, 3).t().mm(x).tolist()
 
 
+# -- layers of sequences -----------------------------------------------------------------------------------------------
+
+def numbered(node):
+    """Return the names of a graph's nodes in the order in which their operators ran."""
+    found, stack = {}, [node]
+    while stack:
+        node = stack.pop()
+        if node is not None and node.next_functions:
+            found[node] = node._sequence_nr()
+            stack += [below for below, _ in node.next_functions]
+    return [node.name() for node in sorted(found, key=found.get)]
+
+
+def order_of_sequences(t, with_bias):
+    return numbered(sequences(t, with_bias)[0].grad_fn)
+
+
+def saved_of_sequences(t, with_bias):
+    node = sequences(t, with_bias)[0].grad_fn.next_functions[0][0]
+    rows = node._saved_mat1 if with_bias else node._saved_self
+    return rows.tolist(), rows._is_view(), tree(rows.grad_fn), tree(node._saved_mat2.grad_fn)
+
+
+def sequences_of_replaced(t, with_bias):
+    out, *leaves = sequences(t, with_bias)
+    for leaf in leaves[:2]:
+        leaf.data = leaf.data * 2
+    return gradients(t, out, *leaves), tree(out.grad_fn)
+
+
+def sequences_of_written(t, with_bias):
+    out, *leaves = sequences(t, with_bias)
+    with t.no_grad():
+        leaves[0].mul_(2)
+    return gradients(t, out, *leaves)
+
+
+def sequences_written(t, with_bias):
+    out, *leaves = sequences(t, with_bias)
+    return gradients(t, out.relu_(), *leaves), out._is_view()
+
+
+def second_gradients_of_sequences(t, with_bias):
+    out, *leaves = sequences(t, with_bias)
+    grad, = t.autograd.grad((out ** 2).sum(), leaves[:1], create_graph=True)
+    return [one.tolist() for one in t.autograd.grad((grad ** 2).sum(), leaves[:2])]
+
+
+@each_program(*(lambda t, program=program, with_bias=with_bias: program(t, with_bias)
+                for with_bias in (True, False) for program in (
+                    order_of_sequences, saved_of_sequences, sequences_of_replaced, sequences_of_written,
+                    sequences_written, second_gradients_of_sequences)))
+def test_layers_of_sequences_are_pytorchs(program) -> None:
+    assert_same_outcome(program)
+
+
 # -- products of batches of matrices -----------------------------------------------------------------------------------
 
 def batches(t, *shape):
