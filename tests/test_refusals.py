@@ -131,3 +131,18 @@ def test_a_leaf_that_requires_grad_takes_truth_values_only(program: Program) -> 
     for size in ((0, 2, 4, 4, 4), (1, 0, 4, 4, 4), (1, 2, 4, 4, 4))])
 def test_an_empty_average_may_be_of_any_dtype(program: Program) -> None:
     assert_same_outcome(program)
+
+
+@each_program(*[lambda t, dtype=dtype, call=call: call(t, t.ones(2, dtype=getattr(t, dtype)))  # type: ignore[misc]
+                for dtype in ("complex64", "bool") for call in (
+    lambda t, x: t.unique(x), lambda t, x: t.unique(x, dim=0), lambda t, x: t.searchsorted(x, x),
+    lambda t, x: t.searchsorted(x, t.ones(2)), lambda t, x: t.bucketize(x, t.ones(2)))])
+def test_a_search_is_refused_for_dtypes_without_an_order(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(*[lambda t, given=given: t.optim.SGD([t.ones(2, requires_grad=True)], nesterov=True, **given).defaults  # type: ignore[misc]
+                for given in ({}, {"momentum": 0.9}, {"momentum": 0.9, "dampening": 0.1}, {"dampening": 0.1},
+                              {"momentum": 0}, {"momentum": 1e-3})])
+def test_nesterov_needs_a_momentum_and_no_dampening(program: Program) -> None:
+    assert_same_outcome(program)

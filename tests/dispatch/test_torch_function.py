@@ -431,3 +431,23 @@ def test_a_subclass_with_its_own_init_subclass_is_a_tensor() -> None:
 
     made = mindtorch.ones(2).as_subclass(Derived)
     assert type(made + made) is Derived and mindtorch.detach(made).tolist() == [1, 1] and Derived.table == {}
+
+
+@pytest.mark.parametrize("lib", ["mindtorch", "torch"])
+def test_a_mode_sees_creations_with_their_arguments(lib):
+    lib = importlib.import_module(lib)
+    seen = []
+
+    class Noting(importlib.import_module(f"{lib.__name__}.overrides").TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append((func.__name__, args, kwargs or {}))
+            return func(*args, **(kwargs or {}))
+
+    with Noting():
+        made = [lib.zeros(2, 3, dtype=lib.int64), lib.full((2,), 5), lib.arange(1, 4, dtype=lib.float64), lib.eye(2, 3),
+                lib.tensor([1, 2], dtype=lib.int8)]
+    assert seen == [("zeros", (2, 3), {"dtype": lib.int64}), ("full", ((2,), 5), {}),
+                    ("arange", (1, 4), {"dtype": lib.float64}), ("eye", (2, 3), {}),
+                    ("tensor", ([1, 2],), {"dtype": lib.int8})]
+    assert [str(x.dtype).partition(".")[2] for x in made] == ["int64", "int64", "float64", "float32", "int8"]
+    assert [tuple(x.shape) for x in made] == [(2, 3), (2,), (3,), (2, 3), (2,)]

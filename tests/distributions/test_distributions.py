@@ -164,3 +164,19 @@ def test_values_of_another_dtype(name: str) -> None:
         return getattr(d, name)(*parameters).log_prob(t.ones(2, dtype=t.float64) / 3)
 
     assert_same(run(mindtorch), run(torch))
+
+
+def _constraints(of: Any) -> dict[str, tuple[str, int, bool]]:
+    """Describe the constraints of the arguments: which each is, of how many dimensions, and whether of integers."""
+    return {name: (type(each).__name__.lstrip("_"), each.event_dim, each.is_discrete)
+            for name, each in of.arg_constraints.items()}
+
+
+CONSTRAINED = [name for name in torch.distributions.__all__
+               if isinstance(getattr(getattr(torch.distributions, name), "arg_constraints", None), dict)]
+
+
+@pytest.mark.parametrize("name", CONSTRAINED)
+def test_arguments_are_constrained_as_in_pytorch(name: str) -> None:
+    ours, theirs = (_constraints(getattr(lib.distributions, name)) for lib in (mindtorch, torch))
+    assert ours == theirs

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import mindtorch
+from tests.both import Program, assert_same_outcome, each_program
 
 from .both import LIBRARIES, assert_agree
 
@@ -95,3 +96,22 @@ def test_constraints_and_their_transforms(code: str) -> None:
             return [repr(transform), transform(x), transform.inv(transform(x))]
 
         assert_agree(program, 1e-8, 1e-10)
+
+
+@each_program(*[lambda t, shape=shape, events=events, transform=transform: [  # type: ignore[misc]
+    (made.batch_shape, made.event_shape, made.rsample((2,)).shape) for d in [t.distributions]
+    for base in [d.Normal(t.zeros(shape), 1.0)]
+    for made in [d.TransformedDistribution(d.Independent(base, events) if events else base, transform(t, d))]]
+    for shape, events, transform in (
+        ((3, 4), 0, lambda t, d: []), ((3, 4), 0, lambda t, d: d.ExpTransform()),
+        ((3, 4), 1, lambda t, d: d.ExpTransform()), ((3, 4), 0, lambda t, d: d.StickBreakingTransform()),
+        ((3, 4), 2, lambda t, d: d.StickBreakingTransform()), ((2, 3), 0, lambda t, d: d.CorrCholeskyTransform()),
+        ((5, 2, 3), 2, lambda t, d: d.CorrCholeskyTransform()),
+        ((2, 3, 4), 0, lambda t, d: d.ReshapeTransform((3, 4), (12,))),
+        ((2, 3, 4), 3, lambda t, d: d.ReshapeTransform((3, 4), (12,))),
+        ((2, 12), 0, lambda t, d: d.ReshapeTransform((12,), (3, 2, 2))),
+        ((3, 1), 0, lambda t, d: d.AffineTransform(t.zeros(2), 1.0)),
+        ((3,), 0, lambda t, d: d.ReshapeTransform((3, 4), (12,))),
+    )])
+def test_shapes_are_cut_where_the_transforms_need_it(program: Program) -> None:
+    assert_same_outcome(program)

@@ -257,3 +257,11 @@ def test_a_compiled_function_leaves_sparse_tensors_to_eager_calls() -> None:
     x, y = blocks(mindtorch).to_sparse_csr(), mindtorch.ones(6, 2)
     first, second = program(x, y)
     assert first.tolist() == (y + 1).tolist() and second.tolist() == (x.to_dense() @ y).tolist()
+
+
+@pytest.mark.parametrize("factors", [{}, {"beta": 2.0}, {"alpha": 3.0}, {"alpha": 0.5, "beta": -1.0}])
+def test_addmm_of_a_sparse_matrix_adds_with_its_factors(factors: dict[str, float]) -> None:
+    mat, dense = mindtorch.arange(6.0).reshape(2, 3), mindtorch.arange(12.0).reshape(4, 3)
+    mat1 = mindtorch.arange(8.0).reshape(2, 4)
+    found = mindtorch.sparse.addmm(mat, mat1.to_sparse(), dense, **factors)
+    assert mindtorch.equal(found, factors.get("beta", 1.0) * mat + factors.get("alpha", 1.0) * (mat1 @ dense))
