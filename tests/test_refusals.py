@@ -67,6 +67,8 @@ def test_the_words_for_operands_of_other_shapes_and_for_no_probabilities(program
 
 @each_program(
     lambda t: t.ones(1).expand(3).add_(1), lambda t: t.ones(3).as_strided((1,), (1,), -1),
+    lambda t: (x := t.ones(4))[1:].add_(x[:-1]), lambda t: t.exp((x := t.ones(4))[1:], out=x[:-1]),
+    lambda t: (x := t.ones(3)).set_(x.untyped_storage(), -1, (2,), (1,)),
     lambda t: t.argmax(t.ones(2, dtype=t.complex64)), lambda t: t.argmin(t.ones(2, dtype=t.bool)),
     lambda t: t.add(t.ones(2), t.ones(2), alpha=1j), lambda t: t.sub(t.ones(2), t.ones(2), alpha=1j),
     lambda t: t.nn.functional.ctc_loss(t.zeros(2, 2, 2, 2), t.ones(2, 2).long(), (2, 2), (1, 1)),
