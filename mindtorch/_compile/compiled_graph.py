@@ -271,7 +271,8 @@ class CompiledGraph:
         node._order = next_sequence_nr()
         node.entry = self
         node._width = len(inputs)
-        node._links = tuple([(number, *inputs[number]._grad_edge()) for number in joint.wanted])
+        edges = [(number, inputs[number]._grad_edge()) for number in joint.wanted]
+        node._links = tuple([(number, *edge) for number, edge in edges if edge is not None])
         node._inputs, node._versions = inputs, tuple([
             0 if (cell := tensor._version_counter) is None else cell[0] for tensor in inputs])
         node._several, node._out_shape, node._out_dtype = self.described

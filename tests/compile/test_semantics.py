@@ -395,6 +395,18 @@ def test_an_input_that_is_detached_in_place_is_detached() -> None:
         assert before.requires_grad and not x.requires_grad and not after.requires_grad
 
 
+def test_an_input_may_be_a_view_that_requires_grad_only_because_its_base_does() -> None:
+    def function(x):
+        view = x[1]
+        x.requires_grad_()
+        return view * x
+
+    for call in (function, torch.compile(function)):
+        x = torch.ones(2, 3)
+        call(x).sum().backward()
+        assert x.grad.tolist() == [[1, 1, 1], [1, 1, 1]]
+
+
 def test_an_input_that_is_resized_in_place_is_resized() -> None:
     def function(x, y):
         x.resize_as_(y)
