@@ -24,6 +24,7 @@ class Output:
     kind: str  #: ``"input"``, ``"result"`` or ``"output"``
     views: tuple[Any, ...] | None = None  #: the steps to it, None for the tensor itself
     requires_grad: bool = False
+    writes: int = 0  #: how often the function writes the input that it is a view of
 
     def tensor(self, inputs: Any, results: list[Any], outputs: list[Any]) -> Any:
         """Return the tensor, given the call's inputs, the results of the program and the outputs made so far."""
@@ -37,7 +38,7 @@ class Output:
                 return found.view_as(found) if self.requires_grad else found.detach()
         finally:
             local.grad_enabled = before
-        return replayed(found, self.views)
+        return replayed(found, self.views, self.writes)
 
 
 def outputs_of(meta: ViewAndMutationMeta) -> list[Output]:
@@ -60,7 +61,8 @@ def outputs_of(meta: ViewAndMutationMeta) -> list[Output]:
         elif kind == "result":
             source = place[first + meta.num_outputs + source]
         found[number] = Output(number, source, kind,
-                               None if info.output_type is OutputType.is_input else info.views, info.requires_grad)
+                               None if info.output_type is OutputType.is_input else info.views, info.requires_grad,
+                               meta.input_info[source].writes if kind == "input" else 0)
 
     for number in range(meta.num_outputs):
         make(number)

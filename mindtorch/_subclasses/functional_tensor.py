@@ -67,9 +67,12 @@ class View(NamedTuple):
         return INVERSES[self.op.name](base, view, *self.args, copies=copies, index=self.number)
 
 
-def replayed(base: Any, views: Sequence[View]) -> Any:
+def replayed(base: Any, views: Sequence[View], writes: int = 0) -> Any:
     """Return the view of a base that some steps lead to, each in its grad mode. Steps in place move a view, which has
     the base that it had before, but not the base.
+
+    Of the writes that the base's version counts, the last ``writes`` are the function's: a view that was taken before
+    them learns of them as in eager mode, when its history is next asked for.
     """
     found = base
     with switched(grad_enabled=local.grad_enabled):
@@ -77,12 +80,15 @@ def replayed(base: Any, views: Sequence[View]) -> Any:
             local.grad_enabled = view.grad_enabled
             if view.is_data:
                 found = found.data
-            elif view.in_place is None or found is base:
-                found = view.of(found, False)
+                continue
+            if view.in_place is None or found is base:
+                found, taken = view.of(found, False), view.version
             else:
-                version = found._version
+                version, taken = found._version, view.version + 1
                 found = view.in_place.call(found, *view.args)
                 found._version_counter[0] = version  # the function's writes are counted with those of the graph
+            if writes and found._version_counter is base._version_counter:
+                found._attr_version = base._version - writes + taken
     return found
 
 

@@ -407,6 +407,26 @@ def test_an_input_may_be_a_view_that_requires_grad_only_because_its_base_does() 
         assert x.grad.tolist() == [[1, 1, 1], [1, 1, 1]]
 
 
+def test_a_view_that_was_taken_before_a_write_gets_its_history_as_after_it() -> None:
+    def written(x):
+        view = x.reshape(2, -1)
+        view.mul_(2)
+        x.requires_grad_()
+        return view
+
+    def moved(x):
+        turned, view = x.detach().t(), x[0, 0]
+        turned.t_()
+        return view
+
+    for call in (written, torch.compile(written)):
+        view = call(torch.ones(2, 2))
+        assert type(view.grad_fn).__name__ == "AsStridedBackward0"
+    for call in (moved, torch.compile(moved)):
+        leaf = torch.ones(2, 2).t().requires_grad_()  # the base of its views is the tensor that it is a view of
+        assert torch.autograd.grad(call(leaf), leaf, allow_unused=True) == (None,)
+
+
 def test_an_input_that_is_resized_in_place_is_resized() -> None:
     def function(x, y):
         x.resize_as_(y)
