@@ -367,6 +367,30 @@ def test_other_loops_agree_with_numpy_and_pytorch(name, by_numpy, used) -> None:
         mindtorch.testing.assert_close(result, other, equal_nan=True)
 
 
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 5, 7), (32, 128, 128), (10, 32, 33), (65, 100, 90), (7, 16, 64)])
+def test_products_of_matrices_of_any_sizes_and_layouts_are_those_of_numpy(sizes) -> None:
+    m, count, n = sizes
+    random = np.random.default_rng(0)
+    first, second = (random.standard_normal(shape).astype(np.float32) for shape in ((m, count), (count, n)))
+    plain, transposed = loops.product.compiled(1), loops.product_transposed.compiled(1)
+    for a in (first, np.asfortranarray(first), np.repeat(first, 2, 1)[:, ::2]):
+        for call, b in ((plain, second), (transposed, second.T.copy())):
+            out = np.full((m, n), np.nan, np.float32)
+            call(a, b, out)
+            np.testing.assert_allclose(out, first.astype(np.float64) @ second, rtol=1e-5, atol=1e-5 * count)
+
+
+def test_a_loop_runs_over_many_rows_of_arrays_at_once() -> None:
+    step = loops.sgd.compiled(REPAID + 1)
+    rows = [(np.ones(n, np.float32), np.full(n, 2, np.float32)) for n in (1, 5, 40)]
+    strange = np.frombuffer(b"-" + np.ones(3, np.float32).tobytes(), np.float32, offset=1)  # not aligned
+    step.each((*rows[:2], (np.ones(3, np.float32), strange), rows[2]), 0.0, np.float32(-0.5))
+    assert all((param == 0).all() for param, _ in rows)
+    with pytest.raises(TypeError, match="as argument 1"):
+        step.each((rows[0], (rows[1][0], np.ones(5))), 0.0, 1.0)
+    assert (rows[0][0] == 2).all() and (rows[1][0] == 0).all()
+
+
 @pytest.mark.parametrize("wrong", [-1, 640])
 def test_loops_of_losses_leave_what_is_no_class_to_its_error(wrong, used) -> None:
     x = port(tame(numbers()[0]), mindtorch)

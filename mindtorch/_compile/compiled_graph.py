@@ -12,7 +12,7 @@ import numpy as np
 from .._autograd.engine import grad
 from .._autograd.node import Node, new, next_sequence_nr
 from .._autograd.saved import freed, save, saved_as
-from .._base.layout import Layout, intern_layout
+from .._base.layout import Layout, contiguous_strides, intern_layout
 from .._creation import zeros
 from .._device import CPU
 from .._dispatch import dispatcher
@@ -23,8 +23,9 @@ from .._functorch._aot_autograd.graph_capture import prepared
 from .._tensor import Tensor, from_array
 from ..fx import GraphModule
 from .breaks import CannotCompile, GraphBreak
+from .dims import has_dims, named_in, places_of
 from .graph import Graph, Value
-from .joint import Captured, Joint, joint_of, names_of, roots_of
+from .joint import Captured, Joint, check_input, joint_of, names_of, roots_of
 from .logs import log
 from .outputs import Output, outputs_of
 from .passes import optimise
@@ -41,6 +42,8 @@ class CompiledFunctionBackward(Node):
     _makes_gradients = _gives_own = True
     _inputs: tuple[Any, ...] = ()
     _versions: tuple[int, ...] = ()  #: of the inputs
+    _args: Any = ()  #: of the call, where sizes change
+    _sizes: Any = ()  #: further inputs of the backward program
     _saved: Any = ()
     _freed = False
 
@@ -59,12 +62,14 @@ class CompiledFunctionBackward(Node):
         arrays = [*self._saved]
         for number in entry.unpacked:
             arrays[number] = arrays[number].unpack(self)._array
-        for gradient, tangent in zip(grads, entry.joint.tangents, strict=True):
+        for number, (gradient, tangent) in enumerate(zip(grads, entry.joint.tangents, strict=True)):
             if gradient is not None and gradient._array is not None and not gradient._keys & ~1 and (
                     tangent.is_contiguous):
                 arrays.append(gradient._array)
             else:
-                arrays.append(array_of(gradient, tangent))
+                shape, dtype = self._outputs[number][:2]  # type: ignore[index]
+                arrays.append(array_of(gradient, shape, None if tangent.is_contiguous else tangent.stride, dtype))
+        arrays += self._sizes
         assert entry.backward is not None
         results: list[Any] = [None] * self._width
         made = entry.backward(arrays, bool(dispatcher.mode & OBSERVED))
@@ -88,7 +93,7 @@ class CompiledFunctionBackward(Node):
             raise RuntimeError(DOUBLE_BACKWARD)
         inputs = [alias(saved_as(tensor, version).unpack(self)) for tensor, version in zip(
             self._inputs, self._versions, strict=True)]  # so that none is made of another one
-        results = entry.again(inputs)
+        results = entry.again(inputs, self._args)
         outputs, gradients = zip(*[(results[i], gradient) for i, gradient in zip(
             joint.differentiable, grads, strict=True) if gradient is not None], strict=True)
         found: list[Any] = [None] * self._width
@@ -100,16 +105,24 @@ class CompiledFunctionBackward(Node):
 
     def release_variables(self) -> None:
         """Free what was saved for backward."""
-        self._inputs, self._versions, self._saved, self._freed = (), (), (), True
+        self._inputs, self._versions, self._args, self._saved, self._freed = (), (), (), (), True
 
 
-def array_of(gradient: Any, like: Value) -> np.ndarray:
-    """Return a gradient's array in the layout of a value, or zeros for None."""
+def described_by(results: list[tuple[Any, Any]]) -> Any:
+    """Return what a node stores of its outputs' shapes and dtypes."""
+    like = Node()
+    like._outputs = tuple([(shape, dtype, CPU) for shape, dtype in results])
+    return like._several, like._out_shape, like._out_dtype
+
+
+def array_of(gradient: Any, shape: tuple[int, ...], stride: tuple[int, ...] | None, dtype: Any) -> np.ndarray:
+    """Return a gradient's array in a layout, contiguous without ``stride``; or zeros for None."""
+    stride = contiguous_strides(shape) if stride is None else stride
     if gradient is None:
-        gradient = zeros(like.shape, dtype=like.dtype)
+        gradient = zeros(shape, dtype=dtype)
     gradient = gradient.resolve_conj().resolve_neg()
-    if gradient._array is None or gradient._strides() != like.stride:
-        gradient = gradient.new_empty_strided(like.shape, like.stride).copy_(gradient)
+    if gradient._array is None or gradient._strides() != stride:
+        gradient = gradient.new_empty_strided(shape, stride).copy_(gradient)
     array: np.ndarray = gradient._array
     return array
 
@@ -127,18 +140,19 @@ def check_strides(graph: Graph) -> None:
 
 class CompiledGraph:
     """The programs of a captured graph, for tensors like the examples, or the reason that its operators run one by one.
+    If ``fakes`` are given in place of the examples, whose sizes are symbols, one program serves all sizes.
 
     The caller guards that the arguments of a call have the types, layouts, dtypes and keys of the examples, and that
     the modes of the thread are the same.
     """
 
-    def __init__(self, module: GraphModule, examples: list[Any]) -> None:
-        self.module = module
+    def __init__(self, module: GraphModule, examples: list[Any], fakes: list[Any] | None = None) -> None:
+        self.module, self.is_sized = module, fakes is not None
         #: Where the tensors stand among the arguments, if there are numbers too, which are those of the examples.
         self.tensors = None if all(isinstance(one, Tensor) for one in examples) else [
             i for i, one in enumerate(examples) if isinstance(one, Tensor)]
         self.attributes = [getattr(module, str(node.target)) for node in module.graph.nodes if node.op == "get_attr"]
-        self.captured = Captured(module, [*examples, *self.attributes])
+        self.captured = Captured(module, [*(fakes or examples), *self.attributes])
         self.broken: GraphBreak | None = None
         self.recorded: Graph | None = None
         self.joint = Joint(Graph([], [], []))
@@ -149,7 +163,7 @@ class CompiledGraph:
         self.layouts: list[tuple[Any, Any]] = []  #: of the roots: dtypes, and strides unless they are contiguous
         self.outputs: list[Output] = []
         self.order: list[int] | None = None  #: which roots the call returns, if it returns nothing else
-        self.described: Any = None  #: what the node stores of the outputs
+        self.described: Any = None  #: what the node stores of the outputs, if their sizes do not change
         self.written: list[int] = []  #: which inputs the program writes into
         self.versions: dict[int, int] = {}  #: by how much the versions of inputs grow
         #: Of the results of the backward program: the layout, if it is contiguous in memory of its own; and whether
@@ -158,13 +172,14 @@ class CompiledGraph:
         self.is_repeatable = False  #: whether the operators may run again on the inputs
         self.saved_inputs: dict[int, int] = {}
         self.saved_roots: dict[int, int] = {}
+        self.sizes: list[tuple[int, int]] = []  #: that the backward program is given: by input and dimension
         self.unpacked: tuple[int, ...] = ()  #: which saved values are tensors, whose versions are checked
         self.calls = 0
         start = perf_counter()
         try:
             if local.autocast is not None or local.inference or shared.dual_levels:
                 raise CannotCompile("autocast, inference mode or forward mode AD is on")
-            self._compile([*examples, *self.attributes])
+            self._compile([*examples, *self.attributes], [*(fakes or examples), *self.attributes])
         except (CannotCompile, RuntimeError, NotImplementedError, TypeError, ValueError, IndexError) as error:
             sites = [node.meta["site"] for node in module.graph.nodes if "site" in node.meta]
             self.broken = GraphBreak(str(error) or type(error).__name__, *(sites[0][:2] if sites else ()))
@@ -176,10 +191,12 @@ class CompiledGraph:
 
     # -- compiling -------------------------------------------------------------------------------------------------
 
-    def _compile(self, examples: list[Any]) -> None:
+    def _compile(self, examples: list[Any], traced: list[Any]) -> None:
         """Write the programs. Raises CannotCompile if the graph cannot become a program."""
         names = names_of(self.module, examples)
-        self.joint = joint = joint_of(self.captured, [one for one in examples if isinstance(one, Tensor)], names)
+        for example, name in zip([one for one in examples if isinstance(one, Tensor)], names, strict=True):
+            check_input(example, name)
+        self.joint = joint = joint_of(self.captured, [one for one in traced if isinstance(one, Tensor)], names)
         meta = joint.meta
         assert meta is not None
         self.outputs = outputs_of(meta)
@@ -187,6 +204,8 @@ class CompiledGraph:
                 if output.kind == "result" and output.views is None}
         if all(place in made for place in self.captured.places):
             self.order = [made[place] for place in self.captured.places]
+        elif self.is_sized:
+            raise CannotCompile("a view of an input or another result, or a number, is returned")
         self.written = meta.mutated_inp_runtime_indices
         self.versions = {i: info.writes for i, info in enumerate(meta.input_info) if info.writes}
         self.recorded = replace(joint.forward, steps=[replace(step) for step in joint.forward.steps])
@@ -198,10 +217,13 @@ class CompiledGraph:
         if joint.backward is not None:
             self._write_backward(joint.backward)
 
-    def again(self, inputs: list[Any]) -> list[Any]:
-        """Run the captured operators on tensors, one by one, and return the roots."""
+    def again(self, inputs: list[Any], args: Any = ()) -> list[Any]:
+        """Run the captured operators on tensors, one by one, and return the roots; where sizes change, with the numbers
+        among the arguments of a call.
+        """
         assert self.joint.meta is not None
-        made, _ = prepared(self.captured, self.joint.meta, joint=False)(*inputs)
+        numbers = [None if isinstance(one, Tensor) else one for one in (*args, *self.attributes)] if args else None
+        made, _ = prepared(partial(self.captured, numbers=numbers), self.joint.meta, joint=False)(*inputs)
         return [made[number] for number in roots_of(self.joint.meta)]
 
     def _write_forward(self, joint: Joint) -> None:
@@ -209,6 +231,8 @@ class CompiledGraph:
         self.optimised += [f"forward: {said}" for said in optimise(joint.forward)]
         self.roots = joint.forward.outputs[:kept]
         self.layouts = [(root.dtype, None if root.is_contiguous else root.stride) for root in self.roots]
+        if has_dims(tuple(stride for _, stride in self.layouts)):
+            raise CannotCompile("strides of a result are sizes that change")
         placed = {value: number for number, value in enumerate(joint.forward.inputs)}
         for number, value in enumerate(joint.forward.outputs[kept:]):
             if value in placed:
@@ -219,9 +243,8 @@ class CompiledGraph:
         memories = [value.memory for value in (*self.roots, *joint.forward.inputs)]
         if len({*map(id, memories)}) != len(memories):
             raise CannotCompile("two results share memory in a way that no view says")
-        like = Node()
-        like._outputs = tuple([(self.roots[i].shape, self.roots[i].dtype, CPU) for i in joint.differentiable])
-        self.described = like._several, like._out_shape, like._out_dtype
+        described = [(self.roots[i].shape, self.roots[i].dtype) for i in joint.differentiable]
+        self.described = None if has_dims([shape for shape, _ in described]) else described_by(described)
         self.forward = Writer(joint.forward).write()
 
     def _write_backward(self, backward: Graph) -> None:
@@ -232,9 +255,13 @@ class CompiledGraph:
         for value in backward.outputs:
             own = value.memory in inside and id(value.memory) not in taken
             taken.add(id(value.memory))
-            self.results.append((intern_layout(value.shape, None, value.dtype) if own and value.is_contiguous else None,
-                                 own))
-        self.backward = Writer(backward).write()
+            is_known = own and value.is_contiguous and not has_dims(value)
+            self.results.append((intern_layout(value.shape, None, value.dtype) if is_known else None, own))
+        known = {name: (self.joint.forward.inputs.index(value), d)
+                 for name, (value, d) in places_of(self.joint.forward).items()}
+        further = [name for name in known if name in named_in(backward) - places_of(backward).keys()]
+        self.sizes = [known[name] for name in further]
+        self.backward = Writer(backward, further).write()
 
     # -- running ---------------------------------------------------------------------------------------------------
 
@@ -256,7 +283,7 @@ class CompiledGraph:
         results = [from_array(array, dtype) if stride is None else with_layout(array, dtype, stride)
                    for array, (dtype, stride) in zip(made, self.layouts)]  # noqa: B905  what is saved follows
         if self.joint.backward is not None:
-            self._attach(inputs, made, results)
+            self._attach(args, inputs, made, results)
         if self.order is not None:
             return [results[number] for number in self.order]
         outputs: list[Any] = [None] * len(self.outputs)
@@ -264,7 +291,7 @@ class CompiledGraph:
             outputs[output.number] = output.tensor(inputs, results, outputs)
         return [outputs[place] if place.__class__ is int else place[0] for place in self.captured.places]
 
-    def _attach(self, inputs: tuple[Any, ...], made: Any, results: list[Any]) -> None:
+    def _attach(self, args: tuple[Any, ...], inputs: tuple[Any, ...], made: Any, results: list[Any]) -> None:
         """Give the results a node in the autograd graph, which runs the backward program."""
         joint = self.joint
         node = new(CompiledFunctionBackward)
@@ -275,7 +302,11 @@ class CompiledGraph:
         node._links = tuple([(number, *edge) for number, edge in edges if edge is not None])
         node._inputs, node._versions = inputs, tuple([
             0 if (cell := tensor._version_counter) is None else cell[0] for tensor in inputs])
-        node._several, node._out_shape, node._out_dtype = self.described
+        node._several, node._out_shape, node._out_dtype = self.described or described_by(
+            [(results[i]._array.shape, results[i]._dtype) for i in joint.differentiable])
+        if self.is_sized:
+            node._sizes = [inputs[i]._array.shape[d] for i, d in self.sizes]
+            node._args = args
         kept: list[Any] = list(made[len(results):])
         for position, number in self.saved_inputs.items():
             kept[position] = save(inputs[number])

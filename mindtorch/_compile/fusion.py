@@ -15,6 +15,7 @@ from .._backends.cpu.ops import CPU_KERNELS
 from .._base.loops import FEW
 from .._dispatch.dispatcher import registry
 from .._dtype import bool_, float32, float64, int64
+from .dims import Dim
 from .graph import Graph, Step, Value, values_in
 
 #: Matrix products that can begin a kernel.
@@ -85,7 +86,8 @@ def shape_of_rows(step: Step) -> tuple[int, ...] | None:
         return None
     shape, args, made = step.args[number].shape, step.args, [value for value in step.outputs if value is not None]
     of_target = args[number + 1] if name.startswith("nll") else None
-    if not shape or prod(shape) < FEW or not made or not all(
+    size = prod(shape)
+    if not shape or (size < FEW and size.__class__ is not Dim) or not made or not all(
             (value.dtype is float32 and (value in step.inputs or value.is_contiguous)) or value is of_target
             for value in (*step.inputs, *made)):
         return None

@@ -53,18 +53,18 @@ class Captured:
         self.sites: list[Site] = []
         self.places: list[Any] = []  #: for each result: its number among the different ones, or a constant in a tuple
 
-    def __call__(self, *tensors: Any) -> list[Any]:
-        """Run the graph, and return its different tensors."""
+    def __call__(self, *tensors: Any, numbers: list[Any] | None = None) -> list[Any]:
+        """Run the graph, and return its different tensors; for other ``numbers`` if they are given."""
         given = iter(tensors)
         values: dict[Node, Any] = {}
         inputs = [node for op in ("placeholder", "get_attr") for node in self.module.graph.nodes if node.op == op]
-        for node, number in zip(inputs, self.numbers, strict=True):
+        for node, number in zip(inputs, numbers or self.numbers, strict=True):
             values[node] = next(given) if number is None else number
         self.orders, self.sites = [], []
         results = self._run(values)
         different = {id(one): one for one in results if one.__class__ in TENSOR_TYPES}
-        numbers = {key: number for number, key in enumerate(different)}
-        self.places = [numbers.get(id(one), (one,)) for one in results]
+        order = {key: number for number, key in enumerate(different)}
+        self.places = [order.get(id(one), (one,)) for one in results]
         return [*different.values()]
 
     def _run(self, values: dict[Node, Any]) -> list[Any]:
@@ -123,8 +123,6 @@ def check_effects(meta: ViewAndMutationMeta, names: list[str]) -> None:
 
 def joint_of(captured: Captured, tensors: list[Any], names: list[str]) -> Joint:
     """Trace a captured graph for tensors like these, and divide it."""
-    for tensor, name in zip(tensors, names, strict=True):
-        check_input(tensor, name)
     config = AOTConfig(None, None, None, {}, aliases_as_eager=True)
     with traceback.preserve_node_meta():
         traced = trace(captured, tensors, config)
@@ -136,10 +134,13 @@ def joint_of(captured: Captured, tensors: list[Any], names: list[str]) -> Joint:
     first, second = default_partition(traced.graph, num_fwd_outputs=meta.num_forward_returns, recompute_views=True)
     forward = Lowering(first, names, captured.place, "forward")
     graph, _, count = _forward(forward, meta)
-    saved = _as_they_were(graph, forward.outputs[meta.num_forward_returns:])
+    kept_for_later = forward.outputs[meta.num_forward_returns:]
+    saved = _as_they_were(graph, [value for value in kept_for_later if value.__class__ is Value])
     kept = roots_of(meta)
     differentiable = [i for i, number in enumerate(kept) if meta.returns_with_tangents[number]]
-    named = [*[value.name for value in saved], *[f"grad_{graph.outputs[i].name}" for i in differentiable]]
+    known = iter(saved)
+    named = [*[next(known).name if value.__class__ is Value else "size" for value in kept_for_later],
+             *[f"grad_{graph.outputs[i].name}" for i in differentiable]]
     backward = Lowering(second, named, captured.place, "backward")
     wanted = [i for i, value in enumerate(backward.outputs) if value.__class__ is Value]
     backward.graph.outputs = [backward.outputs[i] for i in wanted]

@@ -20,6 +20,7 @@ from .._base.generated import define
 from .._base.loops import loop
 from .._dispatch.dispatcher import registry
 from .._dtype import float32
+from .dims import Dim
 from .fusion import FLOATS, PRODUCTS, Group, pointwise_row
 from .graph import Step, Value
 from .loops import loop_of, type_of
@@ -106,7 +107,8 @@ class KernelWriter:
             return "\n".join(lines), [(shape, d) for d in self.scratch]
         rows = prod(shape) if flat else shape[0]
         inner = prod(shape) // rows
-        step = max((LARGE if before else BLOCK) // inner, 1)  # a loop keeps nothing in the cache
+        step: Any = (LARGE if before else BLOCK) // inner  # a loop keeps nothing in the cache
+        step = f"max({step}, 1)" if step.__class__ is Dim else max(step, 1)
         head = [f"def {name}({', '.join(names)}):", f'    """{said}, in blocks that stay in the cache"""']
         if flat:
             wide = [n for v, n in places.items() if v.shape and len(shape) > 1]
@@ -128,7 +130,8 @@ class KernelWriter:
         """
         steps = [step for step in self.group.steps if step.op.name not in PRODUCTS]
         passes = len(steps) + sum(not self._is_ufunc(step) and step.op.name not in WRITTEN for step in steps)
-        return prod(self.group.shape) >= MANY and (passes > 1 or self.blocked)
+        size = prod(self.group.shape)
+        return (size >= MANY or size.__class__ is Dim) and (passes > 1 or self.blocked)
 
     def _loop(self, name: str, places: dict[Value, str], flat: bool) -> list[str] | None:
         """Return the text of a loop that the kernel calls, after the matrix product if it begins with one; None if a

@@ -3,14 +3,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
+from .._base.symbolic import SymInt
 from .._dispatch.dispatcher import TENSOR_TYPES, registry
 from .._dispatch.keys import CPU
 from .._dispatch.overloads import OpOverload
 from ..fx import GraphModule, Node
 from ..fx.node import map_arg
 from .breaks import CannotCompile
+from .dims import sized
 from .graph import Graph, Memory, Step, Value, mapped
 
 Site = tuple[str, int, str]
@@ -31,9 +34,10 @@ class Lowering:
         self.constants: dict[Value, Any] = {}
         given = module.graph.find_nodes(op="placeholder")
         for node, name in zip(given, [*names, *[node.name for node in given[len(names):]]], strict=True):
-            self.values[node] = self.value(node.meta["val"], name, None)
-            self.values[node].memory.nbytes = None
-        inputs = [self.values[node] for node in given]
+            self.values[node] = value = self.value(node.meta["val"], name, None)
+            if value.__class__ is Value:
+                value.memory.nbytes = None
+        inputs = [self.values[node] for node in given if self.values[node].__class__ is Value]
         for node in module.graph.nodes:
             self._lower(node)
         [returned] = module.graph.output_node().args
@@ -47,12 +51,15 @@ class Lowering:
         number = self.taken[wanted] = self.taken.get(wanted, -1) + 1
         return f"{wanted}_{number}" if number else wanted
 
-    def value(self, tensor: Any, name: str, base: Value | None) -> Value:
-        """Return a value in the layout of a tensor, with the memory of its base or of its own."""
+    def value(self, tensor: Any, name: str, base: Value | None) -> Any:
+        """Return a value in the layout of a tensor, with the memory of its base or of its own; or a traced size."""
+        if tensor.__class__ is SymInt:
+            return sized(tensor)
         if tensor._device.type != "cpu":
             raise CannotCompile(f"{name} is on {tensor._device}")
-        return Value(self.name(name), tuple(tensor.shape), tensor._strides(), tensor._offset, tensor._dtype,
-                     Memory(tensor.numel() * tensor._dtype.itemsize) if base is None else base.memory)
+        shape, stride = tuple(map(sized, tensor.shape)), tuple(map(sized, tensor._strides()))
+        return Value(self.name(name), shape, stride, sized(tensor._offset), tensor._dtype,
+                     Memory(prod(shape) * tensor._dtype.itemsize) if base is None else base.memory)
 
     def _lower(self, node: Node) -> None:
         if node.op == "get_attr":
@@ -62,6 +69,8 @@ class Lowering:
         elif node.target is operator.getitem:
             source, number = node.args
             self.values[node] = self.values[source][number]
+        elif node.op == "call_function" and node.meta.get("val").__class__ is SymInt:
+            self.values[node] = sized(node.meta["val"])
         elif node.op == "call_function":
             self._call(node)
         elif node.op not in ("placeholder", "output"):
@@ -85,7 +94,7 @@ class Lowering:
             raise CannotCompile(f"aten::{op.name} has a kernel of the user's" if kernel is not None else
                                 f"aten::{op.name} has no kernel on the CPU")
         args, kwargs = map_arg((node.args, node.kwargs), self._fake)
-        taken = tuple([mapped(arg, lambda leaf: self.by_fake.get(id(leaf), leaf))
+        taken = tuple([mapped(arg, lambda leaf: sized(self.by_fake.get(id(leaf), leaf)))
                        for arg in node.target._canonical(args, kwargs)])
         is_list = isinstance(made, (list, tuple))
         base = taken[0] if kernel.makes_view and taken[0].__class__ is Value else None

@@ -10,7 +10,7 @@ from .._base.call_site import call_site
 from .._dispatch import observers
 from .._dispatch.keys import CPU, DispatchKeySet
 from .._dispatch.local import local
-from .running import tensor_of
+from .running import ndarray, tensor_of
 
 
 def told(kernel: Callable[..., Any], name: str, group: Any, program: Any) -> Callable[..., Any]:
@@ -31,7 +31,8 @@ def told(kernel: Callable[..., Any], name: str, group: Any, program: Any) -> Cal
             raise
         finally:
             duration = perf_counter_ns() - start
-            outputs = tuple(observers.describe(tensor_of(array)) for array in arrays[count:])
+            outputs = tuple(observers.describe(tensor_of(array)) for array in arrays[count:]
+                            if array.__class__ is ndarray)  # sizes follow
             current = threading.current_thread()
             event = observers.DispatchEvent(
                 sequence, f"fused({operators})", DispatchKeySet(CPU), ("CPU",), name, program.file, line, False, inputs,

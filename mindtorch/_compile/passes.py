@@ -12,6 +12,7 @@ import numpy as np
 from .._dispatch.dispatcher import registry
 from .._dtype import bool_
 from .._tensor import Tensor, from_array
+from .dims import is_sized
 from .fusion import FLOATS
 from .graph import Graph, Memory, Step, Value, mapped
 
@@ -158,7 +159,7 @@ def fold(graph: Graph) -> str:
         values = step.inputs
         known = all(value in graph.constants for value in values) or step.op.name in OF_SHAPE
         out = step.outputs[0]
-        if (not known or step.makes_view or step.is_random or step.is_list or out is None
+        if (not known or is_sized(step) or step.makes_view or step.is_random or step.is_list or out is None
                 or out.memory in outputs or out.size > FOLDED or out.dtype.is_complex or not out.is_contiguous):
             kept.append(step)
             continue

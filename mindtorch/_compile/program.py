@@ -7,8 +7,10 @@ beforehand and kept from call to call.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from keyword import kwlist
 from math import inf, prod
 from types import SimpleNamespace
@@ -26,21 +28,29 @@ from .._base.quiet import quietly
 from .._dtype import float32
 from .._storage import allocate
 from .breaks import CannotCompile
+from .dims import Dim, evaluated, has_dims, named_in, places_of, symbols_of
 from .fusion import FLOATS, PRODUCTS, Group, groups_of
 from .graph import Graph, Memory, Step, Value
 from .kernels import KernelWriter, kernel_over_rows
 from .observing import told
-from .running import BY_NUMPY, Extern, row_of, strided
+from .running import BY_NUMPY, Extern, SizedExtern, row_of, strided
 
 numbers = itertools.count(1)
+MOST_SIZES = 16  #: combinations of sizes for which buffers are kept
 #: The most rows that may be added up in any order.
 ROWS = 256
 #: Names with a fixed meaning in programs.
-RESERVED = frozenset({*kwlist, "aten", "kernels", "loop", "activation", "reduction", "product",
+RESERVED = frozenset({*kwlist, "aten", "ones", "kernels", "loop", "activation", "reduction", "product",
                       "product_transposed", "range", "len", "at", "block",
                       "inputs", "buffers", "kept", *(dtype.name for dtype in BY_NUMPY.values()),
                       *(f"work_{i}" for i in range(100)),
                       *(f"ones_{i}{kind}" for i in range(ROWS + 1) for kind in ("", "_of_float64"))})
+
+
+@lru_cache(ROWS)
+def ones_of(count: int, dtype: str) -> np.ndarray:
+    """Return so many ones, which are kept."""
+    return np.ones(count, dtype)
 
 
 @dataclass
@@ -62,28 +72,43 @@ class Program:
     buffers: list[Buffer]
     layouts: list[tuple[int, tuple[int, ...], Any]]
     kernels: dict[str, Group]
+    #: The sizes that change from call to call: their names, and which dimension of which input has them, or the input.
+    sizes: tuple[tuple[str, int, int | None], ...] = ()
     calls_rows: bool = True  #: whether it calls kernels that choose between loops and NumPy
-    pool: list[tuple[Any, ...]] = field(default_factory=list)
+    pools: dict[tuple[int, ...], list[tuple[Any, ...]]] = field(default_factory=lambda: {(): []})
     observed: Callable[..., Any] | None = None
 
-    def take(self) -> tuple[Any, ...]:
+    def take(self, sizes: tuple[int, ...] = ()) -> tuple[Any, ...]:
         """Return the arrays of a call, in buffers that no other call uses now."""
         try:
-            return self.pool.pop()
-        except IndexError:
-            memory = [allocate((buffer.nbytes,), np.dtype(np.uint8)) for buffer in self.buffers]
-            return tuple(np.ndarray(shape, dtype, memory[number]) for number, shape, dtype in self.layouts)
+            return self.pools[sizes].pop()
+        except (IndexError, KeyError):
+            pass
+        buffers, layouts = [buffer.nbytes for buffer in self.buffers], self.layouts
+        if sizes:
+            if sizes not in self.pools:
+                if len(self.pools) > MOST_SIZES:
+                    self.pools.clear()
+                self.pools[sizes] = []
+            named = dict(zip([name for name, *_ in self.sizes], sizes, strict=True))
+            layouts = [(number, evaluated(shape, named), dtype) for number, shape, dtype in layouts]
+            buffers = [0] * len(buffers)
+            for number, shape, dtype in layouts:
+                buffers[number] = max(buffers[number], prod(shape) * dtype.itemsize)
+        memory = [allocate((nbytes,), np.dtype(np.uint8)) for nbytes in buffers]
+        return tuple(np.ndarray(shape, dtype, memory[number]) for number, shape, dtype in layouts)
 
     def __call__(self, inputs: Any, observed: bool = False) -> Any:
         """Run the program on arrays; return the arrays of its outputs."""
-        arrays = self.take()
+        sizes = tuple([inputs[i] if d is None else inputs[i].shape[d] for _, i, d in self.sizes]) if self.sizes else ()
+        arrays = self.take(sizes)
         function = self.function
         if observed:
             function = self.observed = self.observed or watched(self)
         try:
             return self._with_loops(function, inputs, arrays) if self.calls_rows else quietly(function, inputs, arrays)
         finally:
-            self.pool.append(arrays)
+            self.pools.setdefault(sizes, []).append(arrays)
 
     @staticmethod
     def _with_loops(function: Callable[..., Any], *args: Any) -> Any:
@@ -98,15 +123,19 @@ class Program:
 class Writer:
     """Writes a graph's program."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, further: Sequence[str] = ()) -> None:
+        self.graph, self.further = graph, further  #: symbols that are given as further inputs
         self.lines: list[str] = []
         self.kernels: list[str] = []
         self.names: dict[str, Any] = {"numpy": np, "empty": allocate, "each_block": each_block, "zero": ZEROS,
                                       "inf": inf, "strided": strided}
         self.groups: dict[str, Group] = {}
         self.spelled: dict[Value, str] = {}
-        self.taken = {*RESERVED, graph.name}
+        #: By symbol: the input and the dimension that has this size.
+        self.sizes = places_of(graph)
+        if missing := named_in(graph) - self.sizes.keys() - {*further}:
+            raise CannotCompile(f"no tensor has the size {', '.join(sorted(missing))}")
+        self.taken = {*RESERVED, graph.name, *self.sizes, *further}
         self.buffers: list[Buffer] = []
         self.layouts: list[tuple[int, tuple[int, ...], Any]] = []
         self.buffered: list[str] = []
@@ -164,7 +193,8 @@ class Writer:
         graph = self.graph
         head = [f"def {graph.name}(inputs, buffers):"]
         if graph.inputs:
-            head.append(f"    {', '.join(map(self.spell, graph.inputs))}, = inputs")
+            head.append(f"    {', '.join([*map(self.spell, graph.inputs), *self.further])}, = inputs")
+        head += [f"    {name} = {self.spell(value)}.shape[{d}]" for name, (value, d) in self.sizes.items()]
         if self.buffered:
             head.append(f"    {', '.join(self.buffered)}, = buffers")
         body = [*head, *[f"    {line}" for line in self.lines], f"    {last}"]
@@ -173,7 +203,9 @@ class Writer:
         file = f"<torch.compile {graph.name} {next(numbers)}>"
         names = dict(self.names)
         run = define(graph.name, source, file, names)
-        return Program(source, run, names, file, self.buffers, self.layouts, self.groups,
+        sizes = (*[(name, graph.inputs.index(value), d) for name, (value, d) in self.sizes.items()],
+                 *[(name, len(graph.inputs) + i, None) for i, name in enumerate(self.further)])
+        return Program(source, run, names, file, self.buffers, self.layouts, self.groups, sizes,
                        not names.keys().isdisjoint(("aten", "kernels")))
 
     # -- operators that are called -------------------------------------------------------------------------------------
@@ -186,11 +218,19 @@ class Writer:
         if (summed := self._dot(step) or self._sum(step)) is not None:
             self.lines.append(summed + where)
             return
-        name = self.operator(step)
         made = [self.spell(value) if value is not None else "_" for value in step.outputs]
         target = ", ".join(made) + ("," if step.is_list and made else "")
-        call = f"{name}({', '.join(self.argument(arg) for arg in step.args)})"
+        call = self._called(step)
         self.lines.append((f"{target} = {call}" if target else call) + where)
+
+    def _called(self, step: Step) -> str:
+        """Return the call of a step's operator."""
+        given = [self.argument(arg) for arg in step.args]
+        if has_dims(step.outputs):
+            layouts = [None if value is None else (value.shape, None if value.is_contiguous else value.stride)
+                       for value in step.outputs]
+            given.insert(0, repr(tuple(layouts)))
+        return f"{self.operator(step)}({', '.join(given)})"
 
     def _dot(self, step: Step) -> str | None:
         """Write dot products of the vectors along the last dimension, or of all elements; None for another step."""
@@ -209,9 +249,15 @@ class Writer:
         if (step.op.name != "sum.dim_IntList" or row_of(step) is None or len(source.shape) != 2
                 or source.dtype not in FLOATS or out is None or out.dtype is not source.dtype
                 or tuple(step.args[1] or ()) not in ((0,), (-2,))
-                or not 0 < source.shape[0] <= ROWS or not source.is_contiguous):
+                or not source.is_contiguous):
             return None
         rows, columns = source.shape
+        if rows.__class__ is Dim:
+            self.names["ones"] = ones_of
+            given = f"ones({rows}, '{source.dtype.name}').dot({self.spell(source)}).reshape({out.shape})"
+            return f"{self.spell(out)} = {given} if {rows} <= {ROWS} else {self._called(step)}"
+        if not 0 < rows <= ROWS:
+            return None
         ones = f"ones_{rows}" + ("" if source.dtype is float32 else "_of_float64")
         self.names.setdefault(ones, np.ones(rows, source.dtype.np))
         product = f"{ones}.dot({self.spell(source)})"
@@ -222,7 +268,7 @@ class Writer:
         and with a number if its results have another layout.
         """
         aten = self.names.setdefault("aten", SimpleNamespace())
-        made = Extern(step)
+        made = (SizedExtern if has_dims(step.outputs) else Extern)(step)
         names = step.op.packet, step.op.name.replace(".", "_"), f"{step.op.packet}_default"
         base = next(name for name in names if not hasattr(aten, name) or getattr(aten, name).op is step.op)
         for name in itertools.chain([base], (f"{base}_{number}" for number in itertools.count(1))):
@@ -240,7 +286,7 @@ class Writer:
             return f"[{items}]" if value.__class__ is list else f"({items}{',' if len(value) == 1 else ''})"
         if value.__class__ is Value:
             return self.spell(value)
-        if value is None or value.__class__ in (bool, int, str):
+        if value is None or value.__class__ in (bool, int, str, Dim):
             return repr(value)
         if value.__class__ is float and value == value and abs(value) != float("inf"):
             return repr(value)
@@ -301,6 +347,8 @@ class Writer:
     @staticmethod
     def _slice(source: Value, out: Value) -> str | None:
         """Return the index of a part of an array, found from the layouts; None if they are ambiguous."""
+        if has_dims((source.stride, source.offset, out.offset)):
+            return None
         if not out.size or 0 in source.stride or len(set(source.stride)) != len(source.stride) or any(
                 size == 1 for size in source.shape):
             return None
@@ -364,7 +412,11 @@ class Writer:
             taken.append((buffer, spelled))
         for buffer, _ in taken:  # free again as soon as the kernel is done
             self._free.append(buffer)
-        call = ", ".join([*map(self.spell, arguments), *(spelled for _, spelled in taken)])
+        symbols = symbols_of(text, [*self.sizes, *self.further])
+        if symbols:
+            text = re.sub(rf"^(def {name}\(.*)\):$", rf"\g<1>, {', '.join(symbols)}):", text, flags=re.MULTILINE)
+            self.kernels[-1] = text
+        call = ", ".join([*map(self.spell, arguments), *(spelled for _, spelled in taken), *symbols])
         self.lines.append(f"{name}({call}){comment(steps)}")
         return True
 

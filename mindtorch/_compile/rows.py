@@ -12,6 +12,7 @@ from math import prod
 from typing import Any
 
 from .._dtype import bool_, float32
+from .dims import Dim, symbols_of
 from .fusion import Group, is_total, shape_of_rows
 from .graph import Step, Value
 from .loops import expression
@@ -250,12 +251,15 @@ class RowWriter:
         if len(self.stores) + len(self.columns) > 6:
             return None
         loop_name = self.program.unique(f"{name}_loop")
-        types = ", ".join(f'"{kind}"' for kind, _ in self.arguments.values())
         if self.width:
             self.before.append(f"kept = numpy.empty(({self.width}, {PART if self.is_flat else self.count}), "
                                "numpy.float32)")
         first = next(argument for argument, (kind, _) in self.arguments.items() if "[" in kind)
         rows = f"({first}.shape[0] + {PART - 1}) // {PART}" if self.is_flat else str(self.rows)
+        said_all = "\n".join([*self.before, rows, *self.lines, *body, *self.ends])
+        self.arguments.update((symbol, ("int64", symbol)) for symbol in symbols_of(
+            said_all, [*self.program.sizes, *self.program.further]))
+        types = ", ".join(f'"{kind}"' for kind, _ in self.arguments.values())
         lines = [f"@loop({types})", f"def {loop_name}({', '.join(self.arguments)}):",
                  *[f"    {line}" for line in self.before], f"    for i in range({rows}):",
                  *[f"        {line}" for line in (*self.lines, *body)], *[f"    {line}" for line in self.ends]]
@@ -408,7 +412,8 @@ def mse_loss(row: RowWriter, step: Step) -> None:
 
 def mse_loss_backward(row: RowWriter, step: Step) -> None:
     grad, x, y = map(row.operand, step.args[:3])
-    factor = f"numpy.float32({2 / prod(row.space) if step.args[3] == 1 else 2.0!r})"
+    count = prod(row.space) if step.args[3] == 1 else 1
+    factor = f"numpy.float32({f'2 / {count}' if count.__class__ is Dim else repr(2 / count)})"
     row.bind(step.outputs[0], row.element("of_input", f"({{}} - {{}}) * {factor} * {{}}", x, y, grad))
 
 

@@ -73,14 +73,18 @@ class Extern:
         self.op, self.specs, self.row = step.op, specs_of(step), row_of(step)
 
     def __call__(self, *args: Any) -> Any:
+        return self.run(self.specs, args)
+
+    def run(self, specs: Any, args: tuple[Any, ...]) -> Any:
+        """Compute outputs of these specs."""
         if self.row is None or dispatcher.mode:
             return self.dispatched(args)
         try:
             made = self.row(*args)
-            if self.specs.__class__ is Spec:
-                return self.fitted(made, self.specs, args)
+            if specs.__class__ is Spec:
+                return self.fitted(made, specs, args)
             return [item if spec is None else self.fitted(item, spec, args)
-                    for item, spec in zip(made, self.specs, strict=True)]
+                    for item, spec in zip(made, specs, strict=True)]
         except Exception:  # dispatched, the operator raises the same error and names its call
             return self.dispatched(args)
 
@@ -102,6 +106,20 @@ class Extern:
 
     def __repr__(self) -> str:
         return f"aten::{self.op.name}"
+
+
+class SizedExtern(Extern):
+    """An operator whose outputs have sizes that change from call to call: it is given their shapes and strides, None
+    for those of a contiguous tensor, and for an output that is not a tensor.
+    """
+
+    __slots__ = ()
+
+    def __call__(self, layouts: Any, *args: Any) -> Any:
+        several = self.specs.__class__ is not Spec
+        specs = [None if spec is None else Spec(layout[0], spec.dtype, layout[1]) for spec, layout in zip(
+            self.specs if several else (self.specs,), layouts, strict=True)]
+        return self.run(tuple(specs) if several else specs[0], args)
 
 
 def wrapped(value: Any) -> Any:

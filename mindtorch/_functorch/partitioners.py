@@ -108,7 +108,7 @@ def default_partition(joint_module: GraphModule, _joint_inputs: Any = None, *, n
             symbols[node] = None
         elif node.users and all(user.target is operator.getitem for user in node.users):
             saved.update(dict.fromkeys([user for user in node.users if not again(user)]))
-        elif later and all(map(is_sym_node, later)):
+        elif later and all(map(is_sym_node, later)) and not any(map(again, forward.intersection(node.users))):
             symbols.update(dict.fromkeys(later))
         elif not again(node):
             saved[node] = None

@@ -1,7 +1,8 @@
-"""Random programs, compiled and as they are written: ``python -m tests.compile.differential FIRST COUNT`` runs many.
+"""Random programs, compiled and as they are written: ``python -m tests.compile.differential FIRST COUNT [sizes]`` runs
+many.
 
 A program is lines of Python over tensors ``a``, ``b``, ...: views, arithmetic, writes in place, blocks of other modes.
-All that a caller can see of three calls in a row is compared.
+All that a caller can see of three calls in a row is compared; or of calls with several ``sizes``, each twice.
 """
 from __future__ import annotations
 
@@ -220,6 +221,30 @@ def differences(case: Case, backend: str = "inductor") -> list[str]:
     return []
 
 
+def resized(case: Case, step: int) -> Case:
+    """Return a case with one size of its inputs changed, wherever it stands."""
+    size = next((shape[0] for shape, *_ in case.inputs if shape and shape[0] > 1), None)
+    return replace(case, inputs=[(tuple(n + step if n == size else n for n in shape), dtype, how)
+                                 for shape, dtype, how in case.inputs])
+
+
+def differences_of_sizes(case: Case) -> list[str]:
+    """Compare calls of the compiled function with the function, for several sizes."""
+    function = case.function()
+    compiled = torch.compile(function)
+    before, kernels.define = kernels.define, kernels.define if case.numba else lambda *text: None
+    try:
+        for number, step in enumerate((0, 1, 3, 3, 9, 1, 0)):
+            tried = resized(case, step)
+            expected, found = facts(tried, function), facts(tried, compiled)
+            wrong = [key for key in {**expected, **found} if not agree(expected.get(key), found.get(key))]
+            if wrong:
+                return [f"call {number}: {key}: {found.get(key)} for {expected.get(key)}" for key in wrong]
+    finally:
+        kernels.define = before
+    return []
+
+
 def agree(ours: Any, other: Any) -> bool:
     if isinstance(ours, torch.Tensor) and isinstance(other, torch.Tensor):
         half = ours.dtype in (torch.float16, torch.bfloat16)
@@ -230,7 +255,7 @@ def agree(ours: Any, other: Any) -> bool:
     return type(ours) is type(other) and ours == other
 
 
-def shrink(case: Case) -> Case:
+def shrink(case: Case, differences: Callable[[Case], list[str]] = differences) -> Case:
     """Leave out lines without which the calls still differ."""
     number = len(case.lines)
     while number:
@@ -251,8 +276,9 @@ if __name__ == "__main__":
     import warnings
 
     warnings.simplefilter("ignore")
+    compare = differences_of_sizes if sys.argv[3:] == ["sizes"] else differences
     for seed in range(int(sys.argv[1]), int(sys.argv[1]) + int(sys.argv[2])):
         tried = generate(seed)
-        if differences(tried):
-            tried = shrink(tried)
-            print(f"--- {tried}", *(line[:600] for line in differences(tried)), sep="\n", flush=True)
+        if compare(tried):
+            tried = shrink(tried, compare)
+            print(f"--- {tried}", *(line[:600] for line in compare(tried)), sep="\n", flush=True)

@@ -8,9 +8,12 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import nn
+from mindtorch._compile.compiled_graph import CompiledGraph
 from mindtorch._dynamo import exc
+from mindtorch._dynamo.backends.sizes import BySize
 from mindtorch._dynamo.testing import CompileCounter
 from mindtorch.nn import functional as F
+from tests.compile import differential
 
 SIZES = (2, 5, 9, 3, 7, 12, 4, 8, 6, 30, 11, 10)
 
@@ -113,3 +116,57 @@ def test_marks_and_settings_choose_the_sizes_that_are_symbols() -> None:
     compiled = torch.compile(lambda x: x + 1, backend="eager")
     compiled(x), compiled(torch.ones(7, 3)), compiled(torch.ones(9, 3))
     assert len(compiled._compiled.entries) == 2
+
+
+SERVED = {
+    "a batch": lambda x: F.cross_entropy(F.linear(x, torch.arange(20.0).view(5, 4).sin()).relu(), x.argmax(1)),
+    "sums": lambda x: (x.sum(0), x.mean(), (x * 2).softmax(0), x / x.shape[0]),
+    "flat": lambda x: (x + 1).reshape(-1, 2).tanh().flatten().view(2, -1) * 3,
+    "parts": lambda x: torch.cat([x[1:] * x[:-1], x + torch.arange(x.shape[0]).view(-1, 1)]),
+    "products": lambda x: x @ x.t() @ x,
+}
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_one_program_serves_all_sizes(name) -> None:
+    torch.manual_seed(0)
+    function = SERVED[name]
+    compiled = torch.compile(function, fullgraph=True)
+    for size in (6, 9, 300, 3, 5):
+        x = torch.randn(size, 4, requires_grad=True)
+        ours, eager = compiled(x), function(x)
+        assert same(ours, eager)
+        made, other = ([*value] if isinstance(value, tuple) else [value] for value in (ours, eager))
+        given = [torch.randn(value.shape) for value in other]
+        assert same(torch.autograd.grad(made, x, given), torch.autograd.grad(other, x, given))
+    _, entry = compiled._compiled.entries
+    graph = entry.compiled
+    assert isinstance(graph, CompiledGraph) and graph.calls == 4
+    assert " = x.shape[0]\n" in graph.forward.source
+
+
+def test_gradients_of_gradients_of_a_program_for_all_sizes_are_those_of_the_function() -> None:
+    def function(x):
+        return (x ** 3 * x.shape[0]).sum(1)
+
+    compiled = torch.compile(function, fullgraph=True, dynamic=True)
+    for size in (4, 7):
+        x = torch.randn(size, 3, requires_grad=True)
+        first, = torch.autograd.grad(compiled(x).sum(), x, create_graph=True)
+        second, = torch.autograd.grad(first.sum(), x)
+        torch.testing.assert_close(second, 6 * x.detach() * size)
+
+
+@pytest.mark.parametrize("function", [lambda x: x.view(-1)[:3], lambda x: x.relu().t()[1:]])
+def test_what_one_program_cannot_compute_has_one_for_each_combination_of_sizes(function) -> None:
+    compiled = torch.compile(function, fullgraph=True)
+    for size in (4, 6, 8, 6):
+        x = torch.randn(size, 5)
+        assert same(compiled(x), function(x))
+    graph = compiled._compiled.entries[1].compiled
+    assert isinstance(graph, BySize) and len(graph.made) == 2
+
+
+@pytest.mark.parametrize("seed", [1003, 1017, 1021, 1042])
+def test_random_programs_of_several_sizes_do_what_the_functions_do(seed) -> None:
+    assert not differential.differences_of_sizes(differential.generate(seed))

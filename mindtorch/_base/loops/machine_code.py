@@ -135,16 +135,18 @@ def load(code: bytes) -> Callable[..., Any]:
               if ndim is not None}
     machine = llvm().Target.from_triple(about["triple"]).create_target_machine(jit=True)
     names = [kind for kind, *_ in kinds]
+    has_rows = [*arrays] == [*range(len(arrays))]  # the numbers come last
     engine = llvm().create_mcjit_compiler(llvm().parse_assembly(
-        RUNTIME + entrance(about["name"], names, arrays) + entrance_of_rows(names, len(arrays))), machine)
+        RUNTIME + entrance(about["name"], names, arrays) + entrance_of_rows(names, len(arrays)) * has_rows), machine)
     engine.add_object_file(llvm().ObjectFileRef.from_data(compiled))
     engine.finalize_object()
     taken = [ctypes.py_object if i in arrays else SCALARS[kind] for i, kind in enumerate(names)]
     call = calling(ctypes.CFUNCTYPE(ctypes.c_int64, *taken)(engine.get_function_address("entrance")), arrays,
                    about["result"], engine)
-    of_rows = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.py_object, ctypes.c_int64, *taken[len(arrays):])(
-        engine.get_function_address("entrance_of_rows"))
-    call.each = calling_each(of_rows, call)  # type: ignore[attr-defined]
+    if has_rows:
+        of_rows = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.py_object, ctypes.c_int64, *taken[len(arrays):])(
+            engine.get_function_address("entrance_of_rows"))
+        call.each = calling_each(of_rows, call)  # type: ignore[attr-defined]
     return call
 
 

@@ -1,9 +1,14 @@
-"""Graphs whose sizes are symbols, for compilers that know numbers: a program for each combination of sizes."""
+"""Graphs whose sizes are symbols: one program for all sizes, or for each combination of them, where a compiler has to
+know numbers.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from ..._base.symbolic import SymInt
+from ..._compile.compiled_graph import CompiledGraph
+from ..._compile.logs import log
 from ..variables.base import SYMBOLIC
 
 MOST = 64  #: programs that are kept of one graph
@@ -40,6 +45,21 @@ def has_symbols(module: Any) -> bool:
     """Return whether sizes of a captured graph's inputs are symbols."""
     examples = [node.meta.get("example_value") for node in module.graph.nodes if node.op == "placeholder"]
     return any(type(size) in SYMBOLIC for one in examples for size in (one, *getattr(one, "shape", ())))
+
+
+def for_all_sizes(gm: Any, example_inputs: Any) -> Any:
+    """Return one program for all sizes that the guards of the capture allow; None if there is none: it would need
+    further guards, or something in it is known for numbers only.
+    """
+    fakes = [node.meta.get("example_value") for node in gm.graph.nodes if node.op == "placeholder"]
+    [env] = {size.node.shape_env for one in fakes for size in (one, *getattr(one, "shape", ()))
+             if type(size) is SymInt}
+    with env.error_on_new_guards():
+        made = CompiledGraph(gm, list(example_inputs), fakes)
+    if made.broken is None:
+        return made
+    log("recompiles", lambda: f"A program for each combination of sizes: {made.broken}")
+    return None
 
 
 def by_size(compile_fn: Callable[..., Any], gm: Any, example_inputs: Any) -> Any:

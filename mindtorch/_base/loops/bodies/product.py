@@ -34,6 +34,9 @@ def pointer(builder: Any, kind: Any, place: Any, *steps: Any) -> Any:
     return builder.inttoptr(place, kind.as_pointer())
 
 
+_untyped: Any = intrinsic  # whose types leave out the two arguments that numba gives
+
+
 def tile_of(rows: int, parts: int) -> Any:
     """Make the function that computes a tile of so many rows and vectors, given addresses and steps in bytes."""
     @intrinsic
@@ -70,7 +73,7 @@ def tile_of(rows: int, parts: int) -> Any:
     return tile
 
 
-@intrinsic
+@_untyped
 def turn(typing: Any, source: Any, down: Any, last: Any, target: Any) -> Any:
     """Write the transpose of a square of numbers into a panel, given addresses, and the step in bytes to the next row;
     the ``last`` row stands for those behind it.

@@ -85,12 +85,15 @@ def field(typing: Any, place: Any, offset: Any) -> Any:
         builder.inttoptr(builder.add(*values), ir.IntType(64).as_pointer()))
 
 
+word: Any = field  # the same, without the types of ``intrinsic``
+
+
 @njit
 def elements(array: Any) -> Any:
     """Return the number of elements of NumPy's object at an address."""
-    sizes, count = field(array, SIZES), 1
-    for d in range(field(array, DIMENSIONS) & 0xFFFFFFFF):  # half a word
-        count *= field(sizes, 8 * d)
+    count, dimensions = 1, word(array, DIMENSIONS) & 0xFFFFFFFF  # half a word
+    for d in range(dimensions):
+        count *= word(word(array, SIZES), 8 * d)
     return count
 
 
