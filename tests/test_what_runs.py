@@ -94,7 +94,8 @@ def named(code: CodeType) -> tuple[str, str] | None:
 def codes() -> Iterator[CodeType]:
     """Yield the code of every function that is alive, and of those within them."""
     seen: set[int] = set()
-    stack = [function.__code__ for function in every_object() if isinstance(function, FunctionType)]
+    # isinstance would ask proxies of dead objects for their class
+    stack = [function.__code__ for function in every_object() if type(function) is FunctionType]
     while stack:
         code = stack.pop()
         if id(code) not in seen:
