@@ -121,3 +121,16 @@ def test_verbose_code_shows_shapes_after_shape_propagation() -> None:
     module = fx.symbolic_trace(lambda x: x.reshape(3, 2) * 2)
     ShapeProp(module).propagate(mindtorch.ones(2, 3))
     assert 'mul: "f32[3, 2]" = reshape * 2' in module.print_readable(print_output=False)
+
+
+@pytest.mark.parametrize("make", [
+    lambda nn: nn.Sequential(nn.Linear(2, 2), nn.ReLU()), lambda nn: nn.MaxPool2d(2), lambda nn: nn.MSELoss(),
+    lambda nn: nn.Conv2d(1, 1, 1), lambda nn: nn.Embedding(2, 2), lambda nn: nn.CrossEntropyLoss(),
+    lambda nn: nn.AdaptiveMaxPool2d(1), lambda nn: nn.Softmax(1)])
+def test_the_head_of_a_modules_graph_has_pytorchs_annotations(make: Any) -> None:
+    heads = []
+    for library in (mindtorch, torch):
+        module = make(library.nn)
+        tracer = type("Whole", (library.fx.Tracer,), {"is_leaf_module": lambda *_: True})()
+        heads.append(library.fx.GraphModule(module, tracer.trace(module)).code.strip().splitlines()[0])
+    assert heads[0] == heads[1]

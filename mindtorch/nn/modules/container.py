@@ -65,7 +65,7 @@ class Sequential(_Sequence):
         for name, module in named.items():
             self.add_module(name, module)
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input):  # as PyTorch's, which graphs print
         for module in self._modules.values():
             input = module(input)
         return input

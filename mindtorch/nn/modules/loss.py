@@ -48,6 +48,7 @@ class _TargetLoss(_Loss):
             named = FunctionType(inherited.__code__.replace(co_qualname=f"{cls.__name__}.forward"),
                                  inherited.__globals__, "forward", inherited.__defaults__, inherited.__closure__)
             named.__qualname__, named.__doc__ = f"{cls.__name__}.forward", inherited.__doc__
+            named.__annotations__ = inherited.__annotations__
             cls.forward = named  # type: ignore[method-assign]
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:

@@ -28,7 +28,7 @@ class _MaxPoolNd(Module):
 class MaxPool1d(_MaxPoolNd):
     """Takes the greatest element of each window, and with ``return_indices`` its place, too (``torch.nn``)."""
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor):  # as PyTorch's, which graphs print
         return F.max_pool1d(input, self.kernel_size, self.stride, self.padding, self.dilation,
                             ceil_mode=self.ceil_mode, return_indices=self.return_indices)
 
@@ -36,7 +36,7 @@ class MaxPool1d(_MaxPoolNd):
 class MaxPool2d(_MaxPoolNd):
     """Takes the greatest element of each window, and with ``return_indices`` its place, too (``torch.nn``)."""
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor):  # as PyTorch's, which graphs print
         return F.max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation,
                             ceil_mode=self.ceil_mode, return_indices=self.return_indices)
 
@@ -44,7 +44,7 @@ class MaxPool2d(_MaxPoolNd):
 class MaxPool3d(_MaxPoolNd):
     """Takes the greatest element of each window, and with ``return_indices`` its place, too (``torch.nn``)."""
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor):  # as PyTorch's, which graphs print
         return F.max_pool3d(input, self.kernel_size, self.stride, self.padding, self.dilation,
                             ceil_mode=self.ceil_mode, return_indices=self.return_indices)
 
@@ -172,7 +172,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
     dims = 2
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor):  # as PyTorch's, which graphs print
         return F.fractional_max_pool2d(input, self.kernel_size, self.output_size, self.output_ratio,
                                        self.return_indices, _random_samples=self._random_samples)
 
@@ -185,7 +185,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
 
     dims = 3
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor):  # as PyTorch's, which graphs print
         return F.fractional_max_pool3d(input, self.kernel_size, self.output_size, self.output_ratio,
                                        self.return_indices, _random_samples=self._random_samples)
 
@@ -243,7 +243,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     places, too (``torch.nn.AdaptiveMaxPool1d``).
     """
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor):  # as PyTorch's, which graphs print
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
@@ -252,7 +252,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     places, too (``torch.nn.AdaptiveMaxPool2d``).
     """
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor):  # as PyTorch's, which graphs print
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
@@ -261,7 +261,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     places, too (``torch.nn.AdaptiveMaxPool3d``).
     """
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor):  # as PyTorch's, which graphs print
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
 
 
