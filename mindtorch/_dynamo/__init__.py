@@ -28,9 +28,10 @@ from .._compile.stance import set_stance
 from . import backends, exc, testing, utils
 from .backends import debugging as _debugging, inductor as _inductor
 from .backends.registry import list_backends, lookup_backend, register_backend
+from .breaks import error_on_graph_break
 from .decorators import (
     allow_in_graph, assume_constant_result, disable, disallow_in_graph, graph_break, is_compiling, is_dynamo_compiling,
-    skip, substitute_in_graph,
+    nonstrict_trace, skip, substitute_in_graph,
 )
 from .eval_frame import OptimizedModule, is_dynamo_supported, optimize, optimize_assert, reset, run
 from .explain import explain
@@ -38,9 +39,10 @@ from .export import export
 from .marks import mark_dynamic, mark_static, mark_static_address, mark_unbacked, maybe_mark_dynamic
 
 __all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "backends", "config", "disable",
-           "disallow_in_graph", "exc", "explain", "export", "graph_break", "is_compiling", "is_dynamo_compiling",
-           "is_dynamo_supported", "list_backends", "lookup_backend", "mark_dynamic", "mark_static",
-           "mark_static_address", "mark_unbacked", "maybe_mark_dynamic", "optimize", "optimize_assert",
-           "register_backend", "reset", "run", "set_stance", "skip", "substitute_in_graph", "testing", "utils"]
+           "disallow_in_graph", "error_on_graph_break", "exc", "explain", "export", "graph_break", "is_compiling",
+           "is_dynamo_compiling", "is_dynamo_supported", "list_backends", "lookup_backend", "mark_dynamic",
+           "mark_static", "mark_static_address", "mark_unbacked", "maybe_mark_dynamic", "nonstrict_trace",
+           "optimize", "optimize_assert", "register_backend", "reset", "run", "set_stance", "skip",
+           "substitute_in_graph", "testing", "utils"]
 __dir__ = __all__.copy
 _loaded = (_debugging, _inductor)  # which register their backends

@@ -21,6 +21,7 @@ from .._dispatch.keys import ADDED, FUNCTION, OBSERVED, THREAD_STATE
 from .._dispatch.local import local, shared
 from ..fx import GraphModule
 from ..nn.module import Module
+from . import breaks
 from .break_code import BreakWriter
 from .bytecode_analysis import check_version
 from .codegen import Codegen
@@ -63,6 +64,10 @@ class Compiler:
     entries: list[Entry] = field(default_factory=list)  #: of all frames, in the order in which they were made
     on_graph: list[Callable[[Entry], None]] = field(default_factory=list)
     on_break: list[Callable[[Break], None]] = field(default_factory=list)
+
+    def is_whole(self) -> bool:
+        """Return True if a graph break is an error here."""
+        return self.fullgraph or breaks.is_error()
 
     def frame(self, function: Any) -> Frame:
         """Return the frame of a function in Python."""
@@ -209,7 +214,7 @@ class Frame:
                 tx.run()
                 return self._finish(tx, output, broken)
             except Restart:
-                if self.compiler.fullgraph and broken:  # empty if a lazy module got its shapes
+                if broken and self.compiler.is_whole():  # empty if a lazy module got its shapes
                     raise self._unsupported([*broken.values()][-1]) from None
             except (Break, Raised) as stopped:
                 self._skip(stopped, tx)
@@ -226,7 +231,7 @@ class Frame:
             broken.stack = tx.frames()
         else:
             broken = stopped
-        if self.compiler.fullgraph:
+        if self.compiler.is_whole():
             raise self._unsupported(broken) from None
         self.skipped, broken.graph = broken.reason, tx.output.graph
         self._report(broken)
@@ -243,7 +248,8 @@ class Frame:
     def _unsupported(self, broken: Break) -> Unsupported:
         lines = "".join(f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n    {frame.line}\n'
                         for frame in broken.stack)
-        return Unsupported(f"{broken.reason}\n  Explanation: with fullgraph=True, a graph break is an error.\n\n"
+        where = "with fullgraph=True" if self.compiler.fullgraph else "in a block of error_on_graph_break(True)"
+        return Unsupported(f"{broken.reason}\n  Explanation: {where}, a graph break is an error.\n\n"
                            f"from user code:\n{lines}")
 
     def _finish(self, tx: RootTranslator, output: OutputGraph, broken: dict[int, Break]) -> Entry:

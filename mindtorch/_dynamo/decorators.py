@@ -62,6 +62,21 @@ def allow_in_graph(fn: Any) -> Any:
     return _each(trace_rules.allowed)(fn)
 
 
+def nonstrict_trace(traceable_fn: Function) -> Function:
+    """Make calls of a function nodes of the graph: the compiler does not look into it, a backend that traces does
+    (``torch._dynamo.nonstrict_trace``). Its arguments and results may be nested containers of tensors.
+
+    Raises:
+        AssertionError: if it cannot be called.
+    """
+    @functools.wraps(traceable_fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return traceable_fn(*args, **kwargs)
+
+    made: Function = allow_in_graph(call)
+    return made
+
+
 def disallow_in_graph(fn: Any) -> Any:
     """Break the graph where a function is called (``torch._dynamo.disallow_in_graph``).
 

@@ -59,4 +59,6 @@ def has_tensors(value: Any) -> bool:
     """Return whether there are tensors in a value."""
     if isinstance(value, (tuple, list)):
         return any(map(has_tensors, value))
+    if isinstance(value, dict):
+        return any(map(has_tensors, value.values()))
     return isinstance(value, Tensor)

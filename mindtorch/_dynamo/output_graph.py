@@ -21,7 +21,7 @@ from .guards import Guards, Namespace
 from .side_effects import SideEffects
 from .sizes import History, SizeInput, Sizes
 from .variables.base import Translator, Variable
-from .variables.containers import ListVariable, TupleVariable
+from .variables.containers import DictVariable, ListVariable, TupleVariable
 from .variables.functions import CellVariable
 from .variables.tensor import TensorVariable
 
@@ -186,6 +186,10 @@ class OutputGraph:
             if isinstance(result, list):
                 return ListVariable(items)
             return TupleVariable(items, kind=type(result) if hasattr(type(result), "_fields") else tuple)
+        if type(result) is dict:
+            return DictVariable([(tx.made(key), self._wrap(
+                tx, self.node("call_function", operator.getitem, (node, key), {}, item), item)
+                if fakes.has_tensors(item) else tx.made(item)) for key, item in result.items()])
         raise Break(f"a call in the graph returns a {type(result).__name__}")
 
     # -- the end ---------------------------------------------------------------------------------------------------

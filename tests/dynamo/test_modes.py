@@ -1,6 +1,7 @@
 """Modes that a compiled function enters and leaves: its results are PyTorch's, and the thread is as it was."""
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -153,3 +154,59 @@ def test_a_graph_names_pytorchs_functions_for_entering_and_leaving_autocast() ->
     mindtorch.compile(block(mindtorch), backend=lambda graph, inputs: graphs.append(graph) or graph.forward)(
         mindtorch.ones(2, 2))
     assert "torch.amp.autocast_mode._enter_autocast('cpu', torch.bfloat16, True, True)" in graphs[0].code
+
+
+def breaking(lib, x):
+    dynamo = importlib.import_module(f"{lib.__name__}._dynamo")
+    dynamo.graph_break()
+    return x + 1
+
+
+def in_a_block(lib, x):
+    with importlib.import_module(f"{lib.__name__}._dynamo").error_on_graph_break(True):
+        return breaking(lib, x) * 2
+
+
+def before_and_behind(lib, x):
+    x = breaking(lib, x)
+    with importlib.import_module(f"{lib.__name__}._dynamo").error_on_graph_break(True):
+        x = x.sin()
+    return breaking(lib, x)
+
+
+def allowed_within(lib, x):
+    block = importlib.import_module(f"{lib.__name__}._dynamo").error_on_graph_break
+    with block(True):
+        with block(False):
+            x = breaking(lib, x)
+        return x + 1
+
+
+@pytest.mark.parametrize("fullgraph", [False, True])
+@pytest.mark.parametrize("function", [in_a_block, before_and_behind, allowed_within])
+def test_a_graph_break_is_an_error_where_the_program_says_so(function, fullgraph) -> None:
+    def outcome(lib):
+        dynamo = importlib.import_module(f"{lib.__name__}._dynamo")
+        dynamo.reset()
+        try:
+            return lib.compile(lambda x: function(lib, x), backend="eager", fullgraph=fullgraph)(lib.ones(2)).tolist()
+        except dynamo.exc.Unsupported:
+            return "refused"
+
+    assert outcome(mindtorch) == outcome(torch)
+
+
+def test_a_function_that_is_traced_by_the_backend_alone_takes_containers() -> None:
+    def outcome(lib):
+        dynamo, calls = importlib.import_module(f"{lib.__name__}._dynamo"), []
+
+        @dynamo.nonstrict_trace
+        def inner(x, y):
+            dynamo.graph_break()
+            calls.append(1)
+            return {"sum": x.sin() + y["a"] * y["b"][0]}
+
+        compiled = lib.compile(lambda x: inner(x, {"a": x, "b": [x, 2]})["sum"] + 1, backend="eager", fullgraph=True)
+        return compiled(lib.ones(2)).tolist(), bool(calls)
+
+    assert outcome(mindtorch) == outcome(torch)

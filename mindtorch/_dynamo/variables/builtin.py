@@ -24,7 +24,7 @@ from .base import (
 from .containers import (
     CountVariable, DictVariable, ListVariable, SequenceVariable, SetVariable, SliceVariable, TupleVariable,
 )
-from .contexts import MODES, ContextVariable
+from .contexts import MODES, context
 from .functions import FunctionVariable, MethodVariable, PartialVariable, UserFunction
 from .objects import ClassVariable, PythonModule, SuperVariable, UserObject, static
 from .symbols import slice_of
@@ -696,8 +696,8 @@ HANDLERS: dict[Any, Callable[..., Variable]] = {
 def _mode(kind: Any) -> Callable[..., Variable]:
     def make(tx: Translator, *args: Variable, **kwargs: Variable) -> Variable:
         if args and isinstance(args[0], (FunctionVariable, MethodVariable)):  # the mode decorates a function
-            return ContextVariable(kind, [], {}).call(tx, [*args], {})
-        made = ContextVariable(kind, [*args], kwargs)
+            return context(kind, [], {}).call(tx, [*args], {})
+        made = context(kind, [*args], kwargs)
         made.made(tx)
         return made
 

@@ -12,6 +12,7 @@ from ..._dispatch.local import local
 from ...amp.autocast_mode import _enter_autocast, _exit_autocast, autocast
 from ...cpu.amp import autocast as cpu_autocast
 from ...cuda.amp import autocast as cuda_autocast
+from ..breaks import error_on_graph_break
 from ..exc import Break
 from .base import BoundBuiltin, Codegen, ConstantVariable, Translator, Variable
 
@@ -20,7 +21,9 @@ GRAD_MODES = (no_grad, enable_grad, set_grad_enabled)
 SWITCHES: dict[type, tuple[Callable[..., Any], Callable[[Any], None]]] = {
     inference_mode: (_enter_inference_mode, _exit_inference_mode),
     **dict.fromkeys((autocast, cpu_autocast, cuda_autocast), (_enter_autocast, _exit_autocast))}
-MODES = (*GRAD_MODES, *SWITCHES)
+#: Settings of the compiler, which no graph has.
+SETTINGS = (error_on_graph_break,)
+MODES = (*GRAD_MODES, *SWITCHES, *SETTINGS)
 ENTERING = (_set_grad_enabled, *[enter for enter, _ in SWITCHES.values()])
 
 
@@ -33,13 +36,14 @@ class ContextVariable(Variable):
         self.kwargs = {name: arg.value for name, arg in kwargs.items()}
         self.before: list[Any] = []
 
-    @classmethod
-    def of(cls, real: Any) -> ContextVariable:
+    @staticmethod
+    def of(real: Any) -> ContextVariable:
         """Return the variable of a mode that exists."""
         kind = autocast if isinstance(real, autocast) else type(real)
         args = [] if kind in (no_grad, enable_grad) else [real.enabled] if kind is set_grad_enabled else [
+            real.error_on_graph_break] if kind in SETTINGS else [
             real.mode] if kind is inference_mode else [real.device, real.fast_dtype, real._enabled, real._cache_enabled]
-        return cls(kind, [ConstantVariable(arg) for arg in args], {}, real)
+        return context(kind, [ConstantVariable(arg) for arg in args], {}, real)
 
     def python_type(self) -> type:
         return self.kind
@@ -114,8 +118,8 @@ class ContextVariable(Variable):
             self.leave(tx)
             return ConstantVariable(None)
         if name == "clone":
-            return ContextVariable(self.kind, [ConstantVariable(arg) for arg in self.args],
-                                   {key: ConstantVariable(arg) for key, arg in self.kwargs.items()})
+            return context(self.kind, [ConstantVariable(arg) for arg in self.args],
+                           {key: ConstantVariable(arg) for key, arg in self.kwargs.items()})
         return super().method(tx, name, args, kwargs)
 
     def call(self, tx: Translator, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
@@ -134,6 +138,31 @@ class ContextVariable(Variable):
 
     def __str__(self) -> str:
         return f"the context manager {self.kind.__name__}"
+
+
+class SettingVariable(ContextVariable):
+    """A setting of the compiler, which holds while the block is interpreted."""
+
+    def enter(self, tx: Translator) -> None:
+        """Enter the block."""
+        self.before.append(self.kind(*self.args, **self.kwargs))
+        self.before[-1].__enter__()
+
+    def leave(self, tx: Translator) -> None:
+        """Leave the block."""
+        self.undo()
+
+    def suspend(self, output: Any) -> None:
+        """Do nothing: the graph has no such mode."""
+
+    def undo(self) -> None:
+        """Leave the block here alone, when the interpreter ends."""
+        self.before.pop().__exit__(None, None, None)
+
+
+def context(kind: type, args: list[Variable], kwargs: dict[str, Variable], real: Any = None) -> ContextVariable:
+    """Return the variable of a mode."""
+    return (SettingVariable if kind in SETTINGS else ContextVariable)(kind, args, kwargs, real)
 
 
 class DecoratedFunction(Variable):
