@@ -90,6 +90,9 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
     **{f"{name} on an NPU": ("npu", f"v1 = sum(lib.{name}(v0))", [floats()]) for name in ("std_mean", "var_mean")},
     "product of no rows and matrices of another dtype": ("plainly", "v2 = v0 @ v1", [
         torch.ones(0, 3), torch.ones(2, 3, 3).byte()]),
+    "comparison of what PyTorch rounds to equal numbers": (
+        "plainly", "v1 = lib.matrix_exp(v0.flip(1)) < v0", [torch.tensor(
+            [[-0.75, -1.25, 1.25], [1, 0.5, 1], [3, 0, -0.25]]).bfloat16()]),
     **{f"batch_norm without channels, of shape {shape}": (
         "plainly", "v1 = F.batch_norm(v0, None, None, training=True)", [torch.ones(shape)]) for shape in ((), 1, 2)},
     "write into a transposed constant in a Jacobian": (
