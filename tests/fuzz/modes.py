@@ -31,6 +31,7 @@ Tensors = list[Any]
 Program = Callable[..., Any]  #: takes a library and tensors
 
 #: Of one tensor ``{a}``; ``{i}`` and ``{j}`` are dimensions, ``{n}`` a small number, ``{x}`` a real number.
+#: The gradient of distances within nothing ends PyTorch's process.
 UNARY = """
 {a}.abs(); {a}.exp(); {a}.log(); {a}.sqrt(); {a}.rsqrt(); {a}.reciprocal(); {a}.sin(); {a}.cos(); {a}.tan()
 {a}.tanh(); {a}.sigmoid(); {a}.relu(); {a}.erf(); {a}.erfinv(); {a}.erfc(); {a}.expm1(); {a}.log1p(); {a}.log2()
@@ -61,7 +62,8 @@ lib.std_mean({a})[0]; {a}.cumsum({i}); {a}.cumprod({i}); {a}.cummax({i})[0]; {a}
 F.layer_norm({a}, {a}.shape[-1:]); F.rms_norm({a}, {a}.shape[-1:]); F.pad({a}, (1, {n}))
 F.pad({a}, (1, 1), mode="circular"); F.pad({a}, (1, 1), mode="replicate"); F.pad({a}, (1, 1), mode="reflect")
 F.avg_pool1d({a}, 2); F.max_pool1d({a}, 2, 1); F.adaptive_avg_pool1d({a}, 2); F.lp_pool1d({a}, 2, 2); F.glu({a}, {i})
-F.one_hot({a}.long().abs()); F.interpolate({a}[None], scale_factor=2); F.unfold({a}[None, None], 2); F.pdist({a})
+F.one_hot({a}.long().abs()); F.interpolate({a}[None], scale_factor=2); F.unfold({a}[None, None], 2)
+F.pdist({a}) if {a}.numel() else {a}
 lib.zeros_like({a}); lib.full_like({a}, {x}); lib.linalg.det({a}); lib.linalg.inv({a}); lib.matrix_exp({a})
 lib.cov({a}); {a}.sum_to_size(1); {a}.unflatten(-1, (1, -1)); lib.atleast_3d({a}); lib.block_diag({a}, {a})
 lib.cartesian_prod({a}.view(-1)[:2])
@@ -515,6 +517,8 @@ EXPLAINED = [Explained(*row) for row in (
      "tangent of a number becomes float64."),
     ("tangents", r"like\(.*\.\w+_\(", "dtype: b?float16, torch float32", "PyTorch's tangent of a constant that is "
      "written has the promoted dtype."),
+    ("tangents|jacfwd|hessian", "nextafter", r"dtype: float32, torch b?float16", "PyTorch's tangent of nextafter has "
+     "the dtype of its first operand."),
     ("tangents", r"\b(var|std)", "dtype: b?float16, torch float32", "PyTorch's tangent of a number becomes float32."),
     ("tangents|jacfwd", "vander", "value: .*torch nan", "PyTorch's tangent of a product divides by factors of zero."),
     ("hessian", "layer_norm|batch_norm|group_norm|cdist|det|solve|inv", "value: ", "PyTorch takes saved factors and "
