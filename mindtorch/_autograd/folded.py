@@ -205,7 +205,7 @@ def viewed(op: Operator, edge: Edge, shape: Any, out_shape: Any, dtype: Any, ord
 
 def again(tensor: Any, array: Any) -> Any:
     """Return a new tensor of a contiguous array that was a tensor's."""
-    source = new_empty_strided(tensor, array.shape, contiguous_strides(array.shape))
+    source: Any = new_empty_strided(tensor, array.shape, contiguous_strides(array.shape))
     source._array[...] = array
     return source
 
