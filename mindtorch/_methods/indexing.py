@@ -261,12 +261,12 @@ def dims_of(item: Any) -> int:
 
 def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Any]]:
     """Return the view by ints, slices, None and ``...``, and the tensors left to index it, by dimension."""
-    if all(item.__class__ in TENSOR_TYPES and item._dtype is int64 and item.ndim for item in items) and (
-            len(items) <= self.ndim):
-        return self, list(items)
-    if len(items) == 1 and items[0].__class__ in TENSOR_TYPES and items[0]._dtype is bool_ and (
-            0 < items[0].ndim <= self.ndim):
-        return self, list(items)
+    if not items or items[0].__class__ in TENSOR_TYPES:
+        if all(item.__class__ in TENSOR_TYPES and item._dtype is int64 and item.ndim for item in items) and (
+                len(items) <= self.ndim):
+            return self, list(items)
+        if len(items) == 1 and items[0]._dtype is bool_ and 0 < items[0].ndim <= self.ndim:
+            return self, list(items)
     specified = sum(map(dims_of, items))
     if specified > self.ndim:
         raise about(IndexError(f"too many indices for tensor of dimension {self.ndim}"),

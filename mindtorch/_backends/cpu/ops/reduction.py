@@ -151,7 +151,9 @@ def few_summed(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
         return ones.dot if x.ndim == 1 else lambda x: x.reshape(-1).dot(ones)
     if x.size <= SOME and len(axis) == 1 and not keepdims and (settled := by_ones(x, axis[0])):
         return settled
-    return (lambda x: add(x, axis, None, None, keepdims)) if x.size <= FEW else None
+    lines = x.size < MANY and axis == (x.ndim - 1,) and x.flags.c_contiguous and (
+        x.size <= SOME or not 1 < x.shape[-1] < LINE)  # which ``total`` sums so, after all its checks
+    return (lambda x: add(x, axis, None, None, keepdims)) if lines or x.size <= FEW else None
 
 
 def few_averaged(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
