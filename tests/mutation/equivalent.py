@@ -21,6 +21,14 @@ class Equivalent(NamedTuple):
 EQUIVALENT = [Equivalent(*row) for row in (
     ("_backends/common/view/memory.py", "return self", "return None",
      "of an operator in place the dispatcher returns the tensor itself, whatever its kernel returns"),
+    ("introspect/checks/text.py",
+     "pairs = zip(target.elts, part.value.elts, strict=False) if several else [(target, part.value)]"
+     "  # type: ignore[attr-defined]",
+     "pairs = (zip(target.elts, part.value.elts)) if several else [(target, part.value)]"
+     "  # type: ignore[attr-defined]", "zip is not strict unless it is asked to be"),
+    ("distributions/mixture_same_family.py",
+     "sizes = zip(reversed(mixture_shape), reversed(batch_shape), strict=False)",
+     "sizes = (zip(reversed(mixture_shape), reversed(batch_shape)))", "zip is not strict unless it is asked to be"),
 )]
 
 

@@ -168,7 +168,7 @@ class Session:
             failing = None
         else:
             lines = result.read_text().splitlines()
-            failing = tests[len(lines)]
+            failing = tests[min(len(lines), len(tests) - 1)]
         for line in result.read_text().splitlines():
             test, seconds, reached = json.loads(line)
             self.known.seconds[test] = seconds
