@@ -38,7 +38,7 @@ from .amp.autocast_mode import is_autocast_available
 
 __all__ = ["CustomOpDef", "Library", "custom_op", "define", "derivative", "impl", "infer_schema", "kernel", "meta",
            "not_differentiable", "opcheck", "ops", "register_autocast", "register_autograd", "register_fake",
-           "register_kernel", "register_vmap"]
+           "register_kernel", "register_vmap", "triton_op", "wrap_triton"]
 __dir__ = __all__.copy
 
 
@@ -340,6 +340,28 @@ def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_arg
         return made
 
     return make if fn is None else make(fn)
+
+
+def triton_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any,
+              schema: str | None = None) -> Any:
+    """Refuse to make an operator of Triton kernels (``torch.library.triton_op``).
+
+    Raises:
+        NotImplementedError: always, since no device here runs Triton.
+    """
+    raise NotImplementedError(f"torch.library.triton_op({name!r}): there is no Triton here. Write the operator's "
+                              "function by tensors, or by kernels of the device, and make it one by "
+                              "torch.library.custom_op")
+
+
+def wrap_triton(triton_kernel: Any, /) -> Any:
+    """Refuse a Triton kernel (``torch.library.wrap_triton``).
+
+    Raises:
+        NotImplementedError: always, since no device here runs Triton.
+    """
+    raise NotImplementedError("torch.library.wrap_triton: there is no Triton here. Call a function of tensors, made an "
+                              "operator by torch.library.custom_op")
 
 
 def _operator(op: Any) -> Operator:

@@ -33,7 +33,7 @@ class ExportResult(NamedTuple):
 
 def export(f: Callable[..., Any], *extra_args: Any, aten_graph: bool = False, pre_dispatch: bool = False,
            decomposition_table: Mapping[Any, Callable[..., Any]] | None = None, tracing_mode: str = "symbolic",
-           assume_static_by_default: bool = False, **extra_kwargs: Any) -> Any:
+           assume_static_by_default: bool = False, dynamic_shapes: Any = None, **extra_kwargs: Any) -> Any:
     """Return a function that captures ``f`` for its arguments and returns the graph and its guards
     (``torch._dynamo.export``). The graph's module takes the arguments of ``f``, and returns its results; parameters
     and other tensors that are no arguments are its attributes.
@@ -45,11 +45,16 @@ def export(f: Callable[..., Any], *extra_args: Any, aten_graph: bool = False, pr
     Raises:
         AssertionError: for a decomposition table or ``pre_dispatch`` without ``aten_graph``.
         Unsupported: when called, at a graph break.
-        UserError: when called, if a result is neither computed nor an argument nor a constant.
+        UserError: for ``dynamic_shapes``, which ``torch.export.export`` takes; when called, if a result is neither
+            computed nor an argument nor a constant.
     """
     assert aten_graph or decomposition_table is None, (
         "Specifying a decomposition_table table or tracing mode is illegal without setting aten_graph=True")
     assert aten_graph or not pre_dispatch, "pre_dispatch=True can only be used when aten_graph=True"
+    if dynamic_shapes is not None:
+        raise UserError("torch._dynamo.export takes no dynamic_shapes: all sizes are symbols. Mark sizes by "
+                        "torch._dynamo.mark_dynamic and pass assume_static_by_default=True, or call "
+                        "torch.export.export(module, args, dynamic_shapes=...)")
     function = f._orig_mod if isinstance(f, OptimizedModule) else getattr(f, "_torchdynamo_orig_callable", f)
     dynamic = None if assume_static_by_default or tracing_mode != "symbolic" else True
 

@@ -301,3 +301,10 @@ def test_an_operator_without_a_kernel_is_named_with_its_namespace(t, namespace):
         lib.define("bare(Tensor x) -> Tensor")
         with pytest.raises(NotImplementedError, match=f"Could not run '{namespace}::bare' with arguments"):
             getattr(t.ops, namespace).bare(t.ones(1))
+
+
+def test_operators_of_triton_kernels_are_refused_with_what_to_do() -> None:
+    for refused in (lambda: mindtorch.library.triton_op("mine::twice", mutates_args={}),
+                    lambda: mindtorch.library.wrap_triton(None)):
+        with pytest.raises(NotImplementedError, match=r"no Triton here.*custom_op"):
+            refused()

@@ -89,3 +89,8 @@ def test_what_cannot_be_exported_is_an_error(function, options, error) -> None:
         with pytest.raises(Exception) as caught:
             lib._dynamo.export(function, **options)(lib.ones(3))
         assert type(caught.value).__name__ == error
+
+
+def test_sizes_of_an_export_are_not_declared() -> None:
+    with pytest.raises(mindtorch._dynamo.exc.UserError, match=r"torch\.export\.export"):
+        mindtorch._dynamo.export(lambda x: x + 1, dynamic_shapes=({0: mindtorch.export.Dim("n")},))
