@@ -245,9 +245,9 @@ def _load_zip(archive: Reader, restore: Restore, load_one: Load, path: Any, mmap
             raise pickle.UnpicklingError("Unknown typename for persistent_load, expected 'storage' but got "
                                          f"'{typename}'")
         storage_type, key, location, numel = data
+        dtype, nbytes = _measured(storage_type, numel)
         if _key(key) in loaded:
             return loaded[key]
-        dtype, nbytes = _measured(storage_type, numel)
         name = f"data/{key}"
         if archive.size(name) != nbytes:
             raise RuntimeError(f"the storage {key!r} should have {nbytes} bytes, but the record {name} has "

@@ -191,8 +191,8 @@ gelu, gelu_backward, softmax, log_softmax, softmax_backward, log_softmax_backwar
 softmax_down, log_softmax_down = Loop("softmax_down"), Loop("log_softmax_down")
 softmax_backward_down, log_softmax_backward_down = Loop("softmax_backward_down"), Loop("log_softmax_backward_down")
 gather, gather_down, scatter_add = (Loop(name, True) for name in ("gather", "gather_down", "scatter_add"))
-cumsum, cumprod, multiply_along, distances, sum_bags = (
-    ByDType(name, True) for name in ("cumsum", "cumprod", "multiply_along", "distances", "sum_bags"))
+cumsum, cumprod, distances, sum_bags = (ByDType(name, True) for name in ("cumsum", "cumprod", "distances", "sum_bags"))
+multiply_along = ByDType("multiply_along", True, "d")
 cumulative_extreme = ByDType("cumulative_extreme", True, "fdl")
 distances_backward, sample_backward = ByDType("distances_backward"), ByDType("sample_backward")
 sample, leaky = ByDType("sample", True), ByDType("leaky", True)
@@ -203,8 +203,9 @@ index_add, count = Loop("index_add"), Loop("count", True)
 FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
 nll_loss, nll_loss_backward = Loop("nll_loss"), Loop("nll_loss_backward")
 sum_lines, sum_rows = Loop("sum_lines"), Loop("sum_rows", True)
-erf = Loop("erf", least=SOME >> 1)  #: which replaces twenty
-moments_of_lines, moments_of_columns = (Loop(name, least=SOME) for name in ("moments_of_lines", "moments_of_columns"))
+erf, erfinv = Loop("erf", least=SOME >> 3), Loop("erfinv", least=SOME >> 3)  #: which replace fifty passes each
+product_of_lines, moments_of_lines, moments_of_columns = (
+    Loop(name, least=SOME) for name in ("product_of_lines", "moments_of_lines", "moments_of_columns"))
 sum_half_lines = {kind: Loop(f"sum_{kind}_lines") for kind in ("float16", "bfloat16")}
 cube, threshold_backward, extreme_of_lines, extreme_in_columns = (
     Loop(name, True) for name in ("cube", "threshold_backward", "extreme_of_lines", "extreme_in_columns"))

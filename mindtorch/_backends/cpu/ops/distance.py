@@ -118,10 +118,15 @@ def cdist_backward(grad: np.ndarray, x1: np.ndarray, x2: np.ndarray, p: float, c
 
 
 def euclidean_dist(x1: np.ndarray, x2: np.ndarray) -> np.ndarray:
-    """Compute distances by one matrix product: fast, but inexact for close rows, so their middle is moved to 0."""
+    """Compute distances by one matrix product: fast, but inexact for close rows far from 0, so their middle is moved
+    there, unless that moves a row away from it.
+    """
+    first, second = of_both = [total(np.square(x), (x.ndim - 1,)) for x in (x1, x2)]
     if x1.size and np.isfinite(middle := x1.mean(-2, keepdims=True)).all():
-        x1, x2 = x1 - middle, x2 - middle
-    first, second = (total(np.square(x), (x.ndim - 1,)) for x in (x1, x2))
+        moved = [x - middle for x in (x1, x2)]
+        squares = [total(np.square(x), (x.ndim - 1,)) for x in moved]
+        if all((now <= 2 * before).all() for now, before in zip(squares, of_both, strict=True)):
+            (x1, x2), (first, second) = moved, squares
     out = x1 @ np.swapaxes(-2 * x2, -1, -2)
     out += first[..., :, None]
     out += second[..., None, :]

@@ -109,9 +109,9 @@ def gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, gr
     if mask[0]:
         through = grad if weight is None else grad * seen(weight, groups.affine)
         if not fixed:
+            through = through - mean(through, groups.over, True)  # first, since the normal numbers' sum is not quite 0
             normal *= mean(through * normal, groups.over, True)
-            through = through - normal
-            through -= mean(through, groups.over, True)
+            through -= normal
         found[0] = (through * rstd).reshape(shape)
     return found
 

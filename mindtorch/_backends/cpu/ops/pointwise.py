@@ -203,7 +203,10 @@ def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False
         arrays = args[:count]
         shape = arrays[0].shape
         if any(a.shape != shape or not a.flags.c_contiguous for a in arrays):
-            return function(*args)
+            if loop is None or count > 1:
+                return function(*args)
+            x, *rest = args
+            return row(x.T, *rest).T if x.flags.f_contiguous else row(np.ascontiguousarray(x), *rest)
         out = allocate(shape, arrays[0].dtype)
         if by_loop(args, out):
             return out

@@ -21,7 +21,7 @@ from ..taps import region_places, regions
 from ..windows import Array, Ints, keys_of_positions, middle, padded, room
 from . import AT_ONCE, CPU_KERNELS
 from .indexing import extreme, scatter_add_
-from .reduction import mean, to_opmath
+from .reduction import WIDENED, mean, to_opmath
 
 
 class Window(NamedTuple):
@@ -357,9 +357,10 @@ def adaptive_avg_pool(dims: int) -> Callable[..., Array]:
         if set(output_size) == {1} and x.size:
             return np.asarray(mean(x.reshape(*x.shape[:-dims], -1), (self.ndim - dims,))).reshape(
                 *x.shape[:-dims], *output_size)
+        kept, x = x.dtype, x.astype(np.float64) if x.size < WIDENED else x  # PyTorch adds in float64
         for d in range(-dims, 0):
             x = regions(self.shape[d], output_size[d]).along(x, d)
-        return x
+        return x.astype(kept, copy=False)
 
     return row
 

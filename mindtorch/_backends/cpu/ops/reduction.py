@@ -323,6 +323,11 @@ def mean(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
 
 def product(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
     if x.size >= SOME and x.dtype.kind == "f" and x.flags.c_contiguous:  # NumPy multiplies lines one by one
+        if (len(axis) == x.ndim or along_lines(x, axis)) and (of_lines := by_loop(loops.product_of_lines, x)):
+            if len(axis) < x.ndim:
+                return of_lines(x).reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
+            found = multiply(by_pieces(of_lines, x), dtype=np.float64)
+            return np.reshape(found.astype(x.dtype), (1,) * x.ndim if keepdims else ())
         if len(axis) == x.ndim:
             flat, whole = x.reshape(-1), x.size - x.size % PART
             both = multiply(flat[:whole].reshape(-1, PART), 0), flat[whole:]
@@ -331,6 +336,8 @@ def product(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
             lines = x.reshape(-1, x.shape[-1])
             found = product_of_lines(lines) if x.shape[-1] >= LINE else reduce(np.multiply, lines.T)
             return found.reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
+    if x.dtype.char == "F":  # rounding errors of many steps alike add up
+        return np.asarray(multiply(x, axis, np.complex128, keepdims=keepdims)).astype(x.dtype)
     return multiply(x, axis, np.int64 if x.dtype.kind in "biu" else None, keepdims=keepdims)
 
 
@@ -357,6 +364,9 @@ def variance(x: np.ndarray, axis: Ints, freedom: Any) -> tuple[Any, Any]:
     if x.dtype.kind == "c":
         (first, real), (second, imag) = (variance(part, axis, freedom) for part in (x.real, x.imag))
         return first + second, real + 1j * imag
+    if x.flags.f_contiguous and not x.flags.c_contiguous:
+        spread, middle = variance(x.T, tuple([x.ndim - 1 - a for a in reversed(axis)]), freedom)
+        return spread.T, middle.T
     if x.dtype.char == "f":
         if found := moments_by_loop(x, axis):
             shape = tuple([n for a, n in enumerate(x.shape) if a not in axis])
@@ -372,24 +382,23 @@ def variance(x: np.ndarray, axis: Ints, freedom: Any) -> tuple[Any, Any]:
 
 
 def moments_by_loop(x: np.ndarray, axis: Ints) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return means and sums of square deviations of float32 lines or columns, flat; None if there is no loop."""
-    number, ends = count(x, axis), axis == tuple(range(x.ndim - len(axis), x.ndim))
-    if number < 2 or not x.size or not (ends or axis == tuple(range(len(axis)))):
+    """Return means and sums of square deviations of a float32 array, flat; None if there is no loop."""
+    number, starts = count(x, axis), axis == tuple(range(len(axis))) and len(axis) < x.ndim
+    loop = (loops.moments_of_columns if starts else loops.moments_of_lines).compiled(x.size)
+    if loop is None or number < 2 or not x.size:
         return None
-    loop = (loops.moments_of_lines if ends else loops.moments_of_columns).taking(x)
-    if loop is None:
-        return None
-    if not ends:
+    if not starts:
+        x = np.moveaxis(x, axis, range(-len(axis), 0))
+    x = np.ascontiguousarray(x)
+    if starts:
         return of_columns(loop, x.reshape(number, -1))
     if len(axis) < x.ndim or number <= 2 * PIECE:
         return of_rows(loop, x.reshape(-1, number))
     whole, flat = number - number % PIECE, x.reshape(-1)
-    means, squares = of_rows(loop, flat[:whole].reshape(-1, PIECE))
+    parts = [flat[:whole].reshape(-1, PIECE)] + [flat[whole:].reshape(1, -1)] * (whole < number)
+    means, squares = np.concatenate([np.array(of_rows(loop, part)) for part in parts], 1)
     counts = np.full(len(means), PIECE)
-    if whole < number:
-        rest = of_rows(loop, flat[whole:].reshape(1, -1))
-        means, squares, counts = (np.append(*pair) for pair in zip(
-            (means, squares, counts), (*rest, number - whole), strict=True))
+    counts[-1] -= -number % PIECE
     middle = add(means * counts) / number
     return middle, add(squares + counts * np.square(means - middle))
 

@@ -9,19 +9,16 @@ from typing import Any
 import numpy as np
 
 from ...._base import loops
-from ...._base.loops.coefficients import ARTANH_ERF, float32s
+from ...._base.loops.coefficients import ARTANH_ERF, ERFINV, ERFINV_FAR, float32s
 from . import CPU_KERNELS
 from .pointwise import in_blocks
 
 FEW_STEPS = 64  #: of a recurrence, after which it may stop at NaN
 FEW = 1 << 11  #: elements of an array for which many NumPy calls repay a slow one
 WIDE = 4  #: beyond it erf is 1 in float32
+SINGLE_ERFINV, SINGLE_ERFINV_FAR = float32s(*ERFINV), float32s(*ERFINV_FAR)
 #: ARTANH_ERF for erf(x), not erf(x / sqrt(2)).
 ARTANH_ERF_OF = float32s(*(float(a) * 2 ** (len(ARTANH_ERF) - i + 0.5) for i, a in enumerate(ARTANH_ERF, 1)))
-ERFINV = float32s(2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
-                  -0.00417768164, 0.246640727, 1.50140941)
-ERFINV_FAR = float32s(-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613,
-                      0.00943887047, 1.00167406, 2.83297682)
 
 
 def polynomial(x: Any, coefficients: tuple[Any, ...]) -> Any:
@@ -73,20 +70,21 @@ def log_of_complement(x: Any) -> Any:
 
 
 def erfinv(x: Any) -> Any:
-    """Compute the inverse of erf; of float32 by M. Giles' polynomials in ``log_of_complement``.
+    """Compute the inverse of erf; of float32, without a loop, by M. Giles' polynomials in ``log_of_complement``.
 
     SciPy raises an internal error beyond -1 and 1, as slow as a thousand numbers.
     """
     if x.dtype == np.float32 and x.size > FEW:
         w = log_of_complement(x)
         far = w >= 5
-        out = polynomial(w - 2.5, ERFINV)
+        out = polynomial(w - 2.5, SINGLE_ERFINV)
         if far.any():
-            out[far] = polynomial(np.sqrt(w[far]) - 3, ERFINV_FAR)
+            out[far] = polynomial(np.sqrt(w[far]) - 3, SINGLE_ERFINV_FAR)
         out *= x
         out[np.abs(x) == 1] = np.inf
         return np.copysign(out, x, out)
-    return erfinv_within(np.where(np.abs(x) > 1, x.dtype.type(np.nan), x))
+    within = np.where(np.abs(x) > 1, np.nan, x)  # float64, as which SciPy's is exact to the last place of float32
+    return np.copysign(erfinv_within(within), x).astype(x.dtype, copy=False)
 
 
 def logit(x: Any, eps: float | None = None) -> Any:
@@ -256,7 +254,7 @@ CPU_KERNELS.add(logit, lgamma, digamma, polygamma, mvlgamma)
 CPU_KERNELS.update({
     **{name: scipy_function(name) for name in ("erfc", "i0")},
     "erf": in_blocks(erf, loop=loops.erf),
-    "erfinv": in_blocks(erfinv),
+    "erfinv": in_blocks(erfinv, loop=loops.erfinv),
     **{f"special_{name}": scipy_function(name)
        for name in ("entr", "erfcx", "ndtri", "log_ndtr", "i0e", "i1", "i1e")},
     "igamma": scipy_function("gammainc"),

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ..coefficients import ARTANH_ERF, ERF, ERF_FAR, ERF_NEAR, POWER
-from .writing import FLOATS, bits_of, f32, f64, float_of, fma, i32, loop, polynomial
+from ..coefficients import ARTANH_ERF, ERF, ERF_FAR, ERF_NEAR, ERFINV, ERFINV_FAR, POWER
+from .normals import log
+from .writing import FLOATS, bits_of, f32, f64, float_of, fma, i32, loop, polynomial, wide_polynomial
 
 
 @loop("float32[::1]", "float32[::1]")
@@ -134,6 +135,17 @@ def erf(x: Any, out: Any) -> None:
         near = fma(polynomial(x[i] * x[i], ERF), x[i], x[i])
         far = f32(1) - exp(fma(polynomial(size, ERF_FAR), size, -size))
         out[i] = far if size > ERF_NEAR and x[i] > f32(0) else -far if size > ERF_NEAR else near
+
+
+@loop("float32[::1]", "float32[::1]")
+def erfinv(x: Any, out: Any) -> None:
+    """Compute the inverse of erf in float64, but for the logarithm: infinite at -1 and 1, NaN beyond."""
+    for i in range(len(x)):
+        rest = fma(x[i], -x[i], f32(1))
+        w = -f64(log(rest if rest > f32(0) else f32(1)))
+        factor = wide_polynomial(w - 2.5, ERFINV) if w < 5.0 else wide_polynomial(np.sqrt(w) - 3.0, ERFINV_FAR)
+        inside = f32(factor * x[i])
+        out[i] = inside if rest > f32(0) else f32(x[i] * f32(np.inf)) if rest == f32(0) else f32(np.nan)
 
 
 @loop("float32[::1]", "float32[::1]", "float32[::1]")

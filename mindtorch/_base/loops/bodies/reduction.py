@@ -49,6 +49,16 @@ of_lines("sum_float16_lines", "uint16", from_float16)
 of_lines("sum_bfloat16_lines", "uint16", from_bfloat16)
 
 
+@loop("float32[:,::1]", "float32[::1]", fastmath=SUMS)
+def product_of_lines(x: Any, out: Any) -> None:
+    """Multiply the numbers of each row in float64: each step in float32 would add a rounding error."""
+    for row in range(len(x)):
+        line, total = x[row], 1.0
+        for i in range(len(line)):
+            total *= line[i]
+        out[row] = f32(total)
+
+
 @loop("float32[:,::1]", "float64[:,::1]", fastmath=SUMS)
 def moments_of_lines(x: Any, out: Any) -> None:
     """Compute each row's mean, and the sum of its square deviations. Numbers are taken from the row's first, which is

@@ -73,7 +73,7 @@ def cumulative_extreme(x: Any, out: Any, places: Any, lowest: Any, integer: Any)
                     found[i] = step if reached else before[i]
 
 
-@loop("T[:,::1]", "T[:,::1]", of=FLOATS)
+@loop("T[:,::1]", "T[:,::1]", of=("float64",))
 def multiply_along(x: Any, out: Any) -> None:
     """Multiply, in each row, the elements at each distance of ``out.shape[1]``."""
     width = out.shape[1]

@@ -1,0 +1,111 @@
+"""Results of float32 are as exact as float64 computes them, to about a unit in the last place, in every layout."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import special
+
+import mindtorch as torch
+from mindtorch._base import loops
+
+UNIT = float(np.finfo(np.float32).eps)
+Array = np.ndarray
+
+
+def numbers(*shape: int) -> Array:
+    return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+
+def units(result: torch.Tensor, exact: Array) -> float:
+    """Return the largest relative error in units of the precision."""
+    return float((abs(result.double().numpy() - exact) / abs(exact)).max() / UNIT)
+
+
+KINDS: dict[str, Callable[[Array], Array]] = {
+    "centred": lambda x: x, "far from zero": lambda x: x + 1000, "with outliers": lambda x: np.sign(x) * np.exp(x * x),
+}
+VIEWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "whole": lambda x: x, "turned": lambda x: x.permute(2, 1, 0), "in steps": lambda x: x[:, ::2],
+    "few": lambda x: x[:2, :9],
+}
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1, 2, (0, 1), (1, 2), (0, 2)])
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_variances_and_their_means_are_rounded_once(kind: str, view: str, dim: Any) -> None:
+    x = VIEWS[view](torch.from_numpy(KINDS[kind](numbers(20, 30, 15)).astype(np.float32)))
+    exact = x.double().numpy()
+    axis = dim if dim is not None else (0, 1, 2)
+    found, mean = torch.var_mean(x, dim, keepdim=True)
+    assert units(found, exact.var(axis, ddof=1, keepdims=True)) < 0.51
+    assert units(mean, exact.mean(axis, keepdims=True)) < 0.51
+    assert units(x.std(dim), exact.std(axis, ddof=1)) < 0.51
+
+
+@pytest.mark.parametrize("shape", [(20_000,), (3, 5000), (100_001,)])
+def test_products_of_many_numbers_are_exact(shape: tuple[int, ...]) -> None:
+    """Without a loop, NumPy rounds each step."""
+    x, limit = (1 + numbers(*shape) / 1000).astype(np.float32), 6 if loops.product_of_lines.compiled(2**15) else 200
+    assert units(torch.from_numpy(x).prod(-1), x.astype(np.float64).prod(-1)) < limit
+
+
+@pytest.mark.parametrize("shaped", [lambda x: x.T, lambda x: x[:, ::3], lambda x: x.reshape(7, 300, -1)])
+def test_sums_along_strided_axes_of_few_numbers_are_exact(shaped: Callable[[Any], Any]) -> None:
+    x = abs(numbers(300, 21))
+    assert units(shaped(torch.from_numpy(x)).sum(1), shaped(x.astype(np.float64)).sum(1)) < 0.51
+
+
+@pytest.mark.parametrize("count", [1000, 10_000])
+@pytest.mark.parametrize(("name", "exact"), [("erf", special.erf), ("erfinv", special.erfinv)])
+def test_the_error_function_and_its_inverse_keep_a_unit(name: str, exact: Any, count: int) -> None:
+    """SciPy computes few numbers, and a loop, where there is one, many."""
+    limit = 1.0 if loops.erf.compiled(count) or count < 2000 else 6.0
+    line = np.linspace(1e-4, 1, count, endpoint=False, dtype=np.float32) * (4 if name == "erf" else 1)
+    for x in (line, line / 1000, 1 - line[:-1] / 1000 if name == "erfinv" else line):
+        wide = exact(x.astype(np.float64))
+        assert units(getattr(torch, name)(torch.from_numpy(x)), wide) < limit
+        assert units(getattr(torch, name)(torch.from_numpy(np.stack([x, x], 1))[:, 0]), wide) < limit
+    ends = torch.tensor([0.0, -0.0, 1.0, -1.0, float("nan"), 2.0] * (count // 6))
+    found, wide = getattr(torch, name)(ends).numpy(), exact(ends.double().numpy()).astype(np.float32)
+    np.testing.assert_array_max_ulp(found[:4], wide[:4], 1)
+    assert np.signbit(found[1]) and np.isnan(found[4]) and (np.isnan(found[5]) or name == "erf")
+
+
+def test_spherical_bessel_keeps_its_digits_far_from_zero() -> None:
+    x = np.array([0.5, 3.0, 100.25, 1000.5, 12345.0], np.float32)
+    exact = special.spherical_jn(0, x.astype(np.float64))
+    assert units(torch.special.spherical_bessel_j0(torch.from_numpy(x)), exact) < 3
+
+
+def test_the_tanh_form_of_gelu_keeps_its_digits_where_it_is_almost_zero() -> None:
+    x = np.linspace(-5, -1, 100, dtype=np.float32)
+    wide = x.astype(np.float64)
+    exact = wide * special.expit(2 * np.sqrt(2 / np.pi) * (wide + 0.044715 * wide**3))
+    assert units(torch.nn.functional.gelu(torch.from_numpy(x), approximate="tanh"), exact) < 20
+
+
+def test_a_common_part_of_gradients_does_not_pass_a_normalisation() -> None:
+    x = torch.from_numpy(numbers(8, 3, 40)).requires_grad_()
+    weights = torch.from_numpy(numbers(8, 3, 40))
+    out = torch.nn.functional.batch_norm(x, None, None, training=True)
+    first, second = (torch.autograd.grad(out, x, weights + far, retain_graph=True)[0] for far in (0, 1000))
+    assert (first - second).abs().max() < 1e-3
+
+
+def test_close_rows_keep_their_distance_beside_an_outlier() -> None:
+    x = numbers(60, 8)
+    x[0] *= 1e6
+    rows = torch.from_numpy(x)
+    exact = np.sqrt(((x[1:, None].astype(np.float64) - x[1:]) ** 2).sum(-1))
+    assert np.abs(torch.cdist(rows, rows)[1:, 1:].numpy() - exact).max() < 5e-3
+
+
+def test_losses_of_classes_are_added_in_float64() -> None:
+    x = np.where(np.arange(999)[:, None] % 2, 100, -100) + numbers(999, 4)
+    logs, target = torch.from_numpy(x.astype(np.float32)), torch.arange(999) % 4
+    exact = -x.astype(np.float32).astype(np.float64)[np.arange(999), np.arange(999) % 4].mean()
+    assert abs(torch.nn.functional.nll_loss(logs, target).item() - exact) < 1e-6
