@@ -224,7 +224,7 @@ def prepared_nll_loss(self: array, target: array, weight: array | None, reductio
         if lowest(chosen) < 0 or (ignore_index >= 0 and (chosen == ignore_index).any()):
             return nll_loss_forward(logs, chosen, weight, reduction, ignore_index)
         try:
-            total = add(logs[lines, chosen], None, np.float64)
+            total = add(logs[lines, chosen], None, np.float64).astype(dtype)
         except IndexError:
             total = None
         if total is None:  # outside of the handler, whose error would be shown with that of the row
