@@ -427,6 +427,22 @@ def test_a_view_that_was_taken_before_a_write_gets_its_history_as_after_it() -> 
         assert torch.autograd.grad(call(leaf), leaf, allow_unused=True) == (None,)
 
 
+@pytest.mark.parametrize("backend", ["inductor", "aot_eager"])
+def test_what_is_detached_and_then_written_with_a_history_keeps_it(backend) -> None:
+    def function(x):
+        y = x.detach() * 2
+        first, second = y.data, y[:2].data
+        second.add_(x[:2])
+        return first, second
+
+    for call in (function, torch.compile(function, backend=backend)):
+        x = torch.ones(3, requires_grad=True)
+        first, second = call(x)
+        assert torch.autograd.grad(second.sum(), x)[0].tolist() == [1, 1, 0]
+        first.add_(1)
+        assert not first.requires_grad and second.tolist() == [4, 4]
+
+
 def test_an_input_that_is_resized_in_place_is_resized() -> None:
     def function(x, y):
         x.resize_as_(y)

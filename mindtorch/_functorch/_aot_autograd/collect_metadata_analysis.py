@@ -180,8 +180,10 @@ def _is_one_of_several(output: FunctionalTensor) -> bool:
 
 def part_of(output: FunctionalTensor, others: list[Any]) -> Any:
     """Return the tensor that one without a base is a part of: one of the others, or of a detached tensor its memory as
-    one tensor; None if it is no part.
+    one tensor; None if it is no part, or has a history of its own.
     """
+    if output._grad_fn is not None:  # written with a history since it was detached, which no step repeats
+        return None
     sharing = [other for other in others if other._memory is output._memory and other is not output]
     for other in sharing:
         count = len(other._views)
