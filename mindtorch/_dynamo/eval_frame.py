@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import types
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -26,7 +27,7 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     ``backend`` is a name (``list_backends``), or a function that takes a ``torch.fx.GraphModule`` and a list of example
     inputs and returns the function that runs; None is ``torch.compiler.get_default_backend()``. The bytecode is
     interpreted, and divided at graph breaks; with ``fullgraph`` a break raises. ``mode`` and ``options`` are passed to
-    a backend that is a function.
+    a backend that is a function, but for ``options["guard_filter_fn"]``, which is not called: all guards are kept.
 
     Raises:
         RuntimeError: if both ``mode`` and ``options`` are given, or the mode does not exist.
@@ -48,6 +49,9 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     if isinstance(model, OptimizedModule):
         model = model._orig_mod
     function = getattr(model, "_torchdynamo_orig_callable", model)
+    if options is not None and "guard_filter_fn" in options:
+        warnings.warn("torch.compile keeps every guard: options['guard_filter_fn'] is not called", stacklevel=2)
+        options = {key: value for key, value in options.items() if key != "guard_filter_fn"} or None
     given = {key: value for key, value in (("mode", mode), ("options", options)) if value is not None}
     compiled = Optimized(function, Compiler(functools.partial(found, **given) if given and not isinstance(
         backend, str) else found, fullgraph, dynamic))

@@ -408,3 +408,16 @@ def test_a_static_address_changes_no_result_and_numpys_functions_take_tensors() 
     with pytest.raises(TypeError, match="expects a tensor"):
         torch._dynamo.mark_static_address(1)
     assert torch.compiler.wrap_numpy(lambda a, b: [a + b])(x, b=x)[0].tolist() == [2, 2]
+
+
+def test_guards_are_all_kept_and_a_filter_is_no_option_of_the_backend() -> None:
+    given: list[Any] = []
+
+    def backend(graph, inputs, **options):
+        given.append(options)
+        return graph
+
+    with pytest.warns(UserWarning, match="keeps every guard"):
+        compiled = torch.compile(lambda x, n: x + n, backend=backend,
+                                     options={"guard_filter_fn": lambda guards: [False for _ in guards]})
+    assert [compiled(torch.ones(1), n).item() for n in (1, 2.5)] == [2, 3.5] and given[0] == {}
