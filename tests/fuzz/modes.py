@@ -517,10 +517,12 @@ EXPLAINED = [Explained(*row) for row in (
      "tangent of a number becomes float64."),
     ("tangents", r"like\(.*\.\w+_\(", "dtype: b?float16, torch float32", "PyTorch's tangent of a constant that is "
      "written has the promoted dtype."),
-    ("tangents|jacfwd|hessian", "nextafter", r"dtype: float32, torch b?float16", "PyTorch's tangent of nextafter has "
-     "the dtype of its first operand."),
+    ("tangents|jacfwd|hessian", "nextafter", r"dtype: float32, torch b?float16|torch .*Found dtype \w+ but expected",
+     "PyTorch's tangent of nextafter has the dtype of its first operand."),
     ("tangents", r"\b(var|std)", "dtype: b?float16, torch float32", "PyTorch's tangent of a number becomes float32."),
     ("tangents|jacfwd", "vander", "value: .*torch nan", "PyTorch's tangent of a product divides by factors of zero."),
+    ("hessian", "huber_loss", r"value: -?0\.0 at", "At its bounds huber_loss bends in PyTorch's hessian, and not in "
+     "its second gradients."),
     ("hessian", "layer_norm|batch_norm|group_norm|cdist|det|solve|inv", "value: ", "PyTorch takes saved factors and "
      "statistics for constants."),
     ("tangents", "silu", r"value: .*j\)", "PyTorch's tangent of a complex silu has the conjugate of the slope."),
