@@ -1,6 +1,8 @@
 """``torch._decomp``: each row gives what the operator's kernel gives."""
 from __future__ import annotations
 
+import inspect
+
 import pytest
 
 import mindtorch as torch
@@ -164,3 +166,14 @@ def test_a_second_row_for_an_operator_is_refused() -> None:
 
 def test_rows_have_pytorchs_names() -> None:
     assert decompositions.gelu_backward is _decomp.decomposition_table[aten.gelu_backward.default]
+
+
+def test_defaults_of_decompositions_are_those_of_the_schemas() -> None:
+    compared = 0
+    for op, function in _decomp.decomposition_table.items():
+        given = {argument.name: argument for argument in op._schema.arguments}
+        for name, parameter in inspect.signature(inspect.unwrap(function)).parameters.items():
+            if parameter.default is not parameter.empty and name in given and given[name].has_default_value():
+                assert (op, name, given[name].default_value) == (op, name, parameter.default)
+                compared += 1
+    assert compared > 100
