@@ -189,3 +189,9 @@ def test_the_storage_of_a_result_is_the_memory_that_the_result_is_in(make):
     view = other[:, 1]
     other.untyped_storage().typed(torch.float32)[13] = 78
     assert view[1, 0] == 78 and other.detach().data_ptr() == other.data_ptr()
+
+
+def test_an_empty_storage_keeps_its_device_and_memory_with_a_dtype() -> None:
+    storage = torch.UntypedStorage(0, device="meta")
+    assert torch.storage.TypedStorage(wrap_storage=storage, dtype=torch.float32, _internal=True).untyped() is storage
+    assert torch.empty(0, device="meta").storage().device.type == "meta"

@@ -43,7 +43,7 @@ class TypedStorage(StorageBase):
             raise RuntimeError("TypedStorage.__init__ received an invalid combination of arguments: Too many "
                                "positional arguments")
         self.dtype = dtype = dtype or get_default_dtype()
-        self._untyped = wrap_storage or _made(args[0] if args else 0, dtype, device)
+        self._untyped = _made(args[0] if args else 0, dtype, device) if wrap_storage is None else wrap_storage
 
     def __call__(self) -> TypedStorage:
         _warn_of_removal()

@@ -81,6 +81,9 @@ HOSTILE: dict[str, tuple[bytes, bytes, type[Exception], str]] = {
     "a storage smaller than its record": (tensor(2), FOUR, RuntimeError, "should have 8 bytes"),
     "a negative storage": (tensor(-4), FOUR, pickle.UnpicklingError, "expected the number of elements"),
     "a storage of text": (tensor("4"), FOUR, pickle.UnpicklingError, "expected the number of elements"),
+    "no class of storages for one that is known": (
+        tensor()[:-1] + b"0" + tensor(storage=b"ctorch\nfloat32\n")[2:], FOUR, pickle.UnpicklingError,
+        "class of storages"),
     "no class of storages": (tensor(storage=b"ctorch\nfloat32\n"), FOUR, pickle.UnpicklingError, "class of storages"),
     "no record": (tensor(key="../data.pkl"), FOUR, RuntimeError, "file not found"),
     "a key that is a list": (tensor(key=["0"]), FOUR, pickle.UnpicklingError, "expected the key of a storage"),
