@@ -36,7 +36,7 @@ from ._dispatch.aten import as_strided, clone
 from ._dispatch.keys import CONJUGATE, MATH_BITS, NEGATIVE, PIPELINE, PYTHON, SPARSES
 from ._dtype import RARE, DType
 from ._storage import TypedStorage, UntypedStorage
-from ._tensor import Tensor, new, tensor_method
+from ._tensor import Tensor, is_own, new, tensor_method
 
 
 class _Loading(threading.local):
@@ -204,15 +204,6 @@ def _set_obj_state(obj: Any, state: Any) -> Any:
 # -- reducing ------------------------------------------------------------------------------------------------------
 
 
-def is_own(name: str) -> bool:
-    """Return True if every tensor has an attribute of this name."""
-    return hasattr(Tensor, name) or name in Tensor.__annotations__
-
-
-def _attributes(self: Tensor) -> dict[str, Any]:
-    return {name: value for name, value in self.__dict__.items() if not is_own(name)}
-
-
 def get_obj_state(self: Tensor) -> Any:
     """Return the attributes and slots that users added to a tensor, as ``object.__getstate__`` does."""
     cls: Any = type(self)
@@ -220,7 +211,7 @@ def get_obj_state(self: Tensor) -> Any:
         return self.__getstate__()
     slots = {name: getattr(self, name) for name in copyreg._slotnames(cls)  # type: ignore[attr-defined]
              if hasattr(self, name)}
-    attributes = _attributes(self) or None
+    attributes = dict(self.__dict__) or None
     return (attributes, slots) if slots else attributes
 
 
@@ -328,8 +319,7 @@ def _with_attributes(out: Tensor, self: Tensor, memo: dict[int, Any]) -> Tensor:
     for name in copyreg._slotnames(type(self)):  # type: ignore[attr-defined]
         if hasattr(self, name):
             setattr(out, name, copy.deepcopy(getattr(self, name), memo))
-    for name, value in _attributes(self).items():
-        out.__dict__[name] = copy.deepcopy(value, memo)
+    out.__dict__.update({name: copy.deepcopy(value, memo) for name, value in self.__dict__.items()})
     return out
 
 

@@ -19,7 +19,7 @@ from .._dispatch.torch_dispatch import dispatches
 from .._dispatch.torch_function import DisableTorchFunction
 from .._dtype import DTYPES, DType, get_default_dtype
 from .._storage import StorageBase, UntypedStorage
-from .._tensor import Tensor, keys_of_class, new, tensor_method
+from .._tensor import Tensor, keys_of_class, new, state_of, tensor_method
 from .data import of_storage, tensor
 from .factories import empty
 
@@ -94,7 +94,7 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     if self._keys & AUTOGRAD and self._grad_fn is None and local.grad_enabled:
         self = alias(self)  # a leaf stays the leaf
     out = new(cls)
-    out.__dict__.update(self.__dict__)
+    state_of(out).update(state_of(self))
     out._hooks = out._accumulator = None
     out._keys = self._keys & ~(FUNCTION | PYTHON) | keys_of_class(cls)
     if not self._keys & SPARSES:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from copyreg import _slotnames  # type: ignore[attr-defined]
 from math import prod
 from types import FunctionType
@@ -58,11 +58,64 @@ if TYPE_CHECKING:
     from .methods import Methods  # a stub, made by the build, of what is attached to tensors
     from .sparse import Parts
 else:
-    Methods = object
+    class Methods:
+        """An object with a dictionary."""
+
+
+#: The descriptor of the dictionary that holds a tensor's own attributes and those that a program gave it.
+STATE: Any = vars(Methods)["__dict__"]
+state_of: Callable[[Tensor], dict[str, Any]] = STATE.__get__
+
+
+class Attributes(dict[str, Any]):
+    """The attributes that a program gave a tensor, by name: to set one here is to set it there."""
+
+    __slots__ = ("tensor",)
+    update, setdefault, clear = MutableMapping.update, MutableMapping.setdefault, MutableMapping.clear
+    pop, popitem = MutableMapping.pop, MutableMapping.popitem
+
+    def __init__(self, tensor: Tensor):
+        dict.update(self, {name: value for name, value in state_of(tensor).items() if not is_own(name)})
+        self.tensor = tensor
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        dict.__setitem__(self, name, value)
+        state_of(self.tensor)[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        dict.__delitem__(self, name)
+        del state_of(self.tensor)[name]
+
+    def __ior__(self, other: Any) -> Attributes:  # type: ignore[override, misc]
+        self.update(other)
+        return self
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)
+
+
+def is_own(name: str) -> bool:
+    """Return True if every tensor has an attribute of this name."""
+    return hasattr(Tensor, name) or name in Tensor.__annotations__
+
+
+def replace_attributes(self: Tensor, attributes: dict[str, Any]) -> None:
+    """Give a tensor other attributes; its own stay what they are."""
+    found = Attributes(self)
+    found.clear()
+    found.update({name: value for name, value in attributes.items() if not is_own(name)})
+
+
+#: The ``__dict__`` of tensors. Each class has it, since any other base would bring the descriptor of all of them.
+ATTRIBUTES = property(Attributes, replace_attributes)
 
 
 class _TensorType(type):
     """The type of tensor classes; ``Tensor.__new__``, the legacy constructor, is only for users' calls."""
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> Any:
+        """Make a class whose instances show the attributes that programs gave them."""
+        return super().__new__(mcs, name, bases, {"__dict__": ATTRIBUTES, **namespace}, **kwargs)
 
     def mro(cls) -> list[type]:
         """Return the order of the bases: a subclass with a ``__torch_function__`` has ``Overridable`` in it."""
@@ -72,7 +125,7 @@ class _TensorType(type):
         """Make a class one of the tensors' (not in ``__init_subclass__``, which a subclass may replace)."""
         super().__init__(name, bases, namespace)
         TENSOR_TYPES.add(cls)
-        if cls.__base__ is object:
+        if cls.__base__ is Methods:
             return
         if dispatches(cls) and inspect.getattr_static(cls, "__torch_function__") is OWN_TORCH_FUNCTION:
             cls.__torch_function__ = staticmethod(disabled_torch_function)
@@ -81,7 +134,7 @@ class _TensorType(type):
     def __getattribute__(cls, name: str) -> Any:
         """Return an attribute of a class; methods of tensors in the form that asks ``__torch_function__``."""
         value = type.__getattribute__(cls, name)
-        if value.__class__ is FunctionType and type.__getattribute__(cls, "__base__") is object:  # not of a subclass
+        if value.__class__ is FunctionType and type.__getattribute__(cls, "__base__") is Methods:  # not of a subclass
             return of_class(name, value)
         return value
 
@@ -92,7 +145,7 @@ class _TensorType(type):
     def __setattr__(cls, name: str, value: Any) -> None:
         """Set an attribute of a class; a ``__torch_function__`` is asked from then on."""
         type.__setattr__(cls, name, value)
-        if name == "__torch_function__" and cls.__base__ is not object:
+        if name == "__torch_function__" and cls.__base__ is not Methods:
             handler_changed(cls)
 
     def __delattr__(cls, name: str) -> None:
@@ -453,7 +506,7 @@ class Tensor(Methods, metaclass=_TensorType):
         """Return an alias with the same layout that is not a view, as ``detach`` and saved outputs need."""
         if self._keys & PYTHON:  # the class, and what its methods put there, is what the tensor is
             out = new(type(self))
-            out.__dict__.update({name: value for name, value in self.__dict__.items() if name not in OF_GRAPH})
+            state_of(out).update({name: value for name, value in state_of(self).items() if name not in OF_GRAPH})
             for name in _slotnames(type(self)):
                 if hasattr(self, name):
                     setattr(out, name, getattr(self, name))

@@ -5,7 +5,7 @@ import copyreg
 import weakref
 from typing import Any, NoReturn
 
-from . import Tensor
+from . import STATE, Tensor, state_of
 
 
 class _State:
@@ -74,7 +74,9 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
         for aliases, i in places:
             aliases[i] = weakref.ref(other)
     t1.__class__, t2.__class__ = t2.__class__, t1.__class__
-    t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
+    states = state_of(t2), state_of(t1)
+    STATE.__set__(t1, states[0])
+    STATE.__set__(t2, states[1])
     absent: Any = object()
     for slot in slots:
         values = [getattr(given, slot, absent) for given in (t2, t1)]

@@ -20,7 +20,7 @@ from ..._creation import arange, tensor as tensor_of, zeros
 from ..._dispatch.aten import cat, split_with_sizes
 from ..._dispatch.schemas import registry
 from ..._dtype import DType, int64
-from ..._tensor import Tensor
+from ..._tensor import Tensor, state_of
 from ..._utils import _rebuild_from_type_v2, _set_obj_state
 from ...library import define
 from ...utils.weak import WeakTensorKeyDictionary
@@ -176,7 +176,7 @@ class NestedTensor(Tensor):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Set the attributes of a tensor from a file; PyTorch's files repeat the parts that it is made of."""
-        _set_obj_state(self, {name: value for name, value in state.items() if name not in vars(self)})
+        _set_obj_state(self, {name: value for name, value in state.items() if name not in state_of(self)})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NestedTensor:
         if not self.is_leaf:
