@@ -191,3 +191,29 @@ def test_a_loader_warns_of_more_samples_than_the_length_said() -> None:
     assert len(loader) == 3
     with pytest.warns(UserWarning, match="was reported to be 3.*but 4 samples have been fetched"):
         list(loader)
+
+
+def test_a_pass_reads_what_stands_in_for_a_loader_as_its_kind_says() -> None:
+    def program(t: Any, data: Any) -> Any:
+        module = data.dataloader
+
+        class Batches:
+            """The arguments of a pass, as libraries with a loader of their own give them."""
+
+            dataset = property(iter)
+            _auto_collation, drop_last, in_order, pin_memory, pin_memory_device = False, False, True, False, ""
+            _IterableDataset_len_called = generator = None
+            num_workers, timeout, prefetch_factor, persistent_workers = 0, 0, 2, False
+            _dataset_kind = module._DatasetKind.Iterable
+            _index_sampler = [None] * 5
+
+            def collate_fn(self, batch: Any) -> Any:
+                return batch
+
+            def __iter__(self) -> Any:
+                return iter([t.ones(2), t.zeros(1)])
+
+        kinds = [data.DataLoader([1, 2])._dataset_kind, module._DatasetKind.Map]
+        return [*module._SingleProcessDataLoaderIter(Batches())], kinds
+
+    both(program)

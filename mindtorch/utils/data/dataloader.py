@@ -20,7 +20,7 @@ from ..._base.interrupts import uninterrupted
 from ..._utils import ExceptionWrapper
 from ._utils import MP_STATUS_CHECK_INTERVAL, transport
 from ._utils.collate import default_collate as default_collate, default_convert as default_convert
-from ._utils.fetch import fetcher
+from ._utils.fetch import _DatasetKind as _DatasetKind, fetcher
 from ._utils.pin_memory import pin_memory
 from ._utils.worker import RESUME, STOP, EndOfData, Work, get_worker_info as get_worker_info, work
 from .dataset import IterableDataset
@@ -52,7 +52,8 @@ class DataLoader(Generic[T_co]):
     _frozen = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
     _iterator: _MultiProcessingDataLoaderIter | None = None
     _initialized = False
-    _length_told: int | None = None  #: the length of an iterable dataset, once ``len`` of the loader was asked for
+    #: the length of an iterable dataset, once ``len`` of the loader was asked for
+    _IterableDataset_len_called: int | None = None
 
     def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None,
                  sampler: Sampler[Any] | Iterable[Any] | None = None,
@@ -64,6 +65,7 @@ class DataLoader(Generic[T_co]):
                  in_order: bool = True):
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         iterable = isinstance(dataset, IterableDataset)
+        self._dataset_kind = _DatasetKind.Iterable if iterable else _DatasetKind.Map
         _check_sampling(iterable, batch_size, shuffle, sampler, batch_sampler, drop_last)
         self.dataset, self.generator, self.timeout = dataset, generator, timeout
         self.num_workers, self.persistent_workers, self.in_order = num_workers, persistent_workers, in_order
@@ -139,9 +141,9 @@ class DataLoader(Generic[T_co]):
         return _MultiProcessingDataLoaderIter(self)
 
     def __len__(self) -> int:
-        if not isinstance(self.dataset, IterableDataset):
+        if self._dataset_kind == _DatasetKind.Map:
             return len(self._index_sampler)
-        length = self._length_told = len(self.dataset)  # type: ignore[arg-type]
+        length = self._IterableDataset_len_called = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
@@ -214,7 +216,7 @@ class _BaseDataLoaderIter:
     def _begin(self, loader: DataLoader[Any]) -> None:
         """Start to ask the sampler."""
         self._sampler_iter = iter(self._index_sampler)
-        self._num_yielded, self._length_told = 0, loader._length_told
+        self._num_yielded, self._length_told = 0, loader._IterableDataset_len_called
 
     def _next_data(self) -> Any:
         raise NotImplementedError
@@ -251,7 +253,8 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
         super().__init__(loader)
         if loader.timeout:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
-        self._fetch = fetcher(loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last)
+        self._fetch = fetcher(loader._dataset_kind, loader.dataset, loader._auto_collation, loader.collate_fn,
+                              loader.drop_last)
 
     def _next_data(self) -> Any:
         return self._fetch(next(self._sampler_iter))
@@ -279,8 +282,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _start(self, loader: DataLoader[Any]) -> None:
         context: Any = loader.multiprocessing_context or multiprocessing
-        job = Work(loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last, self._base_seed,
-                   loader.worker_init_fn, loader.num_workers)
+        job = Work(loader._dataset_kind, loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last,
+                   self._base_seed, loader.worker_init_fn, loader.num_workers)
         for number in range(loader.num_workers):
             with uninterrupted():  # else a process might run that nobody knows
                 mine, theirs = context.Pipe()

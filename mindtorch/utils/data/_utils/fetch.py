@@ -5,18 +5,25 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
-from ..dataset import IterableDataset, items_of
+from ..dataset import items_of
 
 Fetch = Callable[[Any], Any]
 
 
-def fetcher(dataset: Any, batches: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Fetch:
+class _DatasetKind:
+    """How a loader reads its dataset: by indices, or as it comes."""
+
+    Map = 0
+    Iterable = 1
+
+
+def fetcher(kind: int, dataset: Any, batches: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Fetch:
     """Return a function that fetches the samples for one ``index``, a list of indices if ``batches``, and collates
     them.
 
     It raises StopIteration where an iterable dataset ends.
     """
-    if not isinstance(dataset, IterableDataset):
+    if kind == _DatasetKind.Map:
         if batches:
             return lambda indices: collate_fn(items_of(dataset, indices))
         return lambda index: collate_fn(dataset[index])

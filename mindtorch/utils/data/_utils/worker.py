@@ -17,9 +17,8 @@ from ...._backends.random import manual_seed
 from ...._base.interrupts import forget_blocks
 from ...._methods.settings import set_num_threads
 from ...._utils import ExceptionWrapper
-from ..dataset import IterableDataset
 from . import MP_STATUS_CHECK_INTERVAL, transport
-from .fetch import Fetch, fetcher
+from .fetch import Fetch, _DatasetKind, fetcher
 
 #: Tags of messages to a worker that are no tasks: begin a new pass over the dataset; stop.
 RESUME, STOP = "resume", "stop"
@@ -52,6 +51,7 @@ class EndOfData:
 class Work:
     """The job of a worker."""
 
+    kind: int
     dataset: Any
     batches: bool
     collate_fn: Callable[[Any], Any]
@@ -62,7 +62,7 @@ class Work:
 
     def fetcher(self) -> Fetch:
         """Return a new pass over the dataset."""
-        return fetcher(self.dataset, self.batches, self.collate_fn, self.drop_last)
+        return fetcher(self.kind, self.dataset, self.batches, self.collate_fn, self.drop_last)
 
 
 def _generate_state(base_seed: int, worker: int) -> list[int]:
@@ -108,7 +108,7 @@ def work(number: int, job: Work, connection: Connection, loaders_end: Connection
                 fetch = fetch or job.fetcher()
                 answer = fetch(load())
         except Exception as error:
-            ended = isinstance(error, StopIteration) and isinstance(job.dataset, IterableDataset)
+            ended = isinstance(error, StopIteration) and job.kind == _DatasetKind.Iterable
             answer = EndOfData() if ended else ExceptionWrapper(where=where)
         try:
             transport.send(connection, tag, answer)
