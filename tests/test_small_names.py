@@ -219,3 +219,28 @@ def test_the_resolution_of_a_dtype_is_a_power_of_ten(name: str) -> None:
 def test_a_tensor_is_full_of_a_number(value, kind: str) -> None:
     with pytest.raises(TypeError, match=rf"full\(\): argument 'fill_value' \(position 2\) must be Number, not {kind}"):
         mindtorch.full((2,), value)
+
+
+@pytest.mark.parametrize("args", [
+    lambda t: (t.tensor(0),), lambda t: (t.tensor(False), "said"), lambda t: (t.tensor([1, 2]),),
+    lambda t: (t.ones(0),), lambda t: (t.tensor([[1.5]], requires_grad=True), "said"),
+    lambda t: (t.zeros(1, device="meta"),)])
+def test_an_element_is_asserted(args: Any) -> None:
+    def program(t: Any) -> Any:
+        return t._assert_async(*args(t))
+
+    assert outcome(program, mindtorch) == outcome(program, torch)
+
+
+@pytest.mark.parametrize("backend", ["inductor", "aot_eager", "eager"])
+def test_what_is_asserted_of_an_element_stays_in_a_graph(backend: str) -> None:
+    @mindtorch.compile(backend=backend, fullgraph=True)
+    def positive(x: Any) -> Any:
+        mindtorch._assert_async((x > 0).all(), "negative")
+        return x * 2
+
+    x = mindtorch.ones(2, requires_grad=True)
+    positive(x).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="negative"):
+        positive(-x)

@@ -85,7 +85,7 @@ class Lowering:
     def _call(self, node: Node) -> None:
         if not isinstance(node.target, OpOverload):
             raise CannotCompile(f"the graph calls {node.target}")
-        op, made = node.target._operator, node.meta["val"]
+        op, made = node.target._operator, node.meta.get("val")  # None: for its effect
         if op.name in COMPUTED:
             op = registry[COMPUTED[op.name]]
             made = op.call(made)

@@ -234,7 +234,8 @@ def drop_dead(graph: Graph) -> str:
     wanted = set(graph.results)
     kept = []
     for step in reversed(graph.steps):
-        if step.is_random or any(value in wanted for value in step.outputs):
+        if (step.is_random or any(value in wanted for value in step.outputs)
+                or all(value is None for value in step.outputs)):
             wanted.update(step.inputs)
             kept.append(step)
     dropped = len(graph.steps) - len(kept)

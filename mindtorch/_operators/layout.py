@@ -17,6 +17,9 @@ operator only:
     is_contiguous(Tensor self) -> bool  # Whether the elements of `self` lie side by side in row-major order.
 operator only, explicit:
     _assert_scalar(Scalar self, str assert_msg) -> ()  # Nothing; an error with the message `assert_msg` if `self` is false or 0.
+function, explicit:
+    _assert_async(Tensor self) -> ()  # Nothing; an error if the one element of `self` is false or 0.
+    _assert_async.msg(Tensor self, str assert_msg) -> ()
 """)  # noqa: E501
 
 operator("sym_size.int", composite=lambda self, dim: self.shape[dim])
@@ -35,6 +38,13 @@ def assert_scalar(self: Any, assert_msg: str) -> None:
         raise RuntimeError(assert_msg)
 
 
+def assert_element(self: Any, assert_msg: str = "Expected Tensor with single nonzero value, but got zero") -> None:
+    """Raise RuntimeError with a message unless a tensor's one element is true (``torch._assert_async``)."""
+    if not self.is_meta and not self:
+        raise RuntimeError(assert_msg)
+
+
 operator("_assert_scalar", composite=assert_scalar)
+operator("_assert_async _assert_async.msg", composite=assert_element, differentiable=False)
 operator("is_non_overlapping_and_dense", composite=dense)
 operator("is_contiguous", composite=lambda self: is_contiguous(self.shape, self._strides()))
