@@ -9,7 +9,6 @@ from typing import Any
 
 from .._autograd.accumulate import forget_gradients
 from .._autograd.grad_mode import no_grad
-from .._backends.common.convert import to_device
 from .._base.about import about
 from .._base.forks import load_module
 from .._creation import conversion as _conversion, empty_like
@@ -447,7 +446,7 @@ class Module(HookedCall, State):
             wanted = dtype if tensor._dtype.category >= FLOATING else None
             if memory_format is not None and tensor.dim() in (4, 5):
                 return tensor.to(device, wanted, non_blocking, memory_format=memory_format)
-            return to_device(tensor, device or tensor._device, wanted, non_blocking)
+            return tensor.to(device, wanted, non_blocking)
 
         return self._apply(convert)
 

@@ -8,6 +8,7 @@ import pytest
 
 import mindtorch
 from tests.nn.both import same
+from tests.support import torch
 
 
 def net(t):
@@ -328,3 +329,18 @@ def test_buffer_is_a_marked_tensor():
                 buffer.persistent)
 
     same(program)
+
+
+@pytest.mark.parametrize("lib", [mindtorch, torch], ids=["mindtorch", "torch"])
+def test_a_module_moves_its_parameters_by_their_own_method(lib):
+    moves = []
+
+    class Counted(lib.nn.Parameter):
+        def to(self, *args, **kwargs):
+            moves.append(args)
+            return super().to(*args, **kwargs)
+
+    net = lib.nn.Linear(2, 2)
+    net.weight = Counted(net.weight.detach())
+    net.to("cpu").to(lib.float64)
+    assert len(moves) == 2 and net.weight.dtype == lib.float64
