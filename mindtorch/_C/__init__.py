@@ -18,6 +18,7 @@ from .._dispatch.torch_function import (
     disabled_torch_function as _disabled_torch_function_impl,
 )
 from .._tensor import Tensor as TensorBase
+from . import _cpu as _cpu
 from ._functions import _fft as _fft, _linalg as _linalg, _nn as _nn, _special as _special
 
 _TensorMeta = type(TensorBase)
