@@ -72,7 +72,7 @@ class Attributes(dict[str, Any]):
 
     __slots__ = ("tensor",)
     update, setdefault, clear = MutableMapping.update, MutableMapping.setdefault, MutableMapping.clear
-    pop, popitem = MutableMapping.pop, MutableMapping.popitem
+    popitem = MutableMapping.popitem
 
     def __init__(self, tensor: Tensor):
         dict.update(self, {name: value for name, value in state_of(tensor).items() if not is_own(name)})
@@ -85,6 +85,12 @@ class Attributes(dict[str, Any]):
     def __delitem__(self, name: str) -> None:
         dict.__delitem__(self, name)
         del state_of(self.tensor)[name]
+
+    def pop(self, name: str, *default: Any) -> Any:
+        """Remove an attribute, and return it, or the default."""
+        if name in self:
+            del state_of(self.tensor)[name]
+        return dict.pop(self, name, *default)
 
     def __ior__(self, other: Any) -> Attributes:  # type: ignore[override, misc]
         self.update(other)
