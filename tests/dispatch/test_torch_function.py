@@ -1,6 +1,7 @@
 """``__torch_function__``: subclasses, duck types and modes are asked as PyTorch asks them."""
 from __future__ import annotations
 
+import copy
 import importlib
 import subprocess
 import sys
@@ -37,6 +38,32 @@ def logger(t):
             return func(*args, **(kwargs or {}))
 
     return Logger()
+
+
+@BOTH
+@pytest.mark.parametrize("mixed", [False, True])
+def test_the_dictionary_of_a_tensor_has_the_attributes_that_a_program_gave_it(t, mixed) -> None:
+    class Noted:
+        pass
+
+    class Marked(*([Noted] if mixed else []), t.Tensor):
+        pass
+
+    x = t.ones(2, 3).as_subclass(Marked)
+    assert vars(x) == {} and vars(t.nn.Parameter(x.as_subclass(t.Tensor))) == {}
+    x.label = "a"
+    row = x[0]
+    row.__dict__ = x.__dict__.copy()
+    assert row.shape == (3,) and row.label == "a" and vars(row) == {"label": "a"}
+    row.__dict__.update(other=2)
+    row.__dict__["third"] = 3
+    del row.__dict__["label"]
+    assert row.other == 2 and row.third == 3 and not hasattr(row, "label") and "other" in dir(row)
+    assert row.__dict__.pop("absent", 5) == 5 and row.__dict__.pop("other") == 2
+    assert row.__dict__.setdefault("fourth", 4) == 4 and not hasattr(row, "other")
+    assert copy.deepcopy(row.__dict__) == {"third": 3, "fourth": 4} and type(copy.deepcopy(row.__dict__)) is dict
+    row.__dict__.clear()
+    assert vars(row) == {} and row.sum() == 3 and x.label == "a"
 
 
 def duck(t, answer="quack"):
