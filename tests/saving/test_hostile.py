@@ -82,7 +82,7 @@ HOSTILE: dict[str, tuple[bytes, bytes, type[Exception], str]] = {
     "a negative storage": (tensor(-4), FOUR, pickle.UnpicklingError, "expected the number of elements"),
     "a storage of text": (tensor("4"), FOUR, pickle.UnpicklingError, "expected the number of elements"),
     "no class of storages for one that is known": (
-        tensor()[:-1] + b"0" + tensor(storage=b"ctorch\nfloat32\n")[2:], FOUR, pickle.UnpicklingError,
+        tensor()[:-1] + tensor(storage=b"ctorch\nfloat32\n")[2:-1] + b"\x86.", FOUR, pickle.UnpicklingError,
         "class of storages"),
     "no class of storages": (tensor(storage=b"ctorch\nfloat32\n"), FOUR, pickle.UnpicklingError, "class of storages"),
     "no record": (tensor(key="../data.pkl"), FOUR, RuntimeError, "file not found"),
