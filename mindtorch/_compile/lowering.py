@@ -96,10 +96,10 @@ class Lowering:
         args, kwargs = map_arg((node.args, node.kwargs), self._fake)
         taken = tuple([mapped(arg, lambda leaf: sized(self.by_fake.get(id(leaf), leaf)))
                        for arg in node.target._canonical(args, kwargs)])
-        is_list = isinstance(made, (list, tuple))
+        several: Any = made if isinstance(made, (list, tuple)) else (made,)
         base = taken[0] if kernel.makes_view and taken[0].__class__ is Value else None
         name = op.packet.strip("_")
         outputs: list[Any] = [self.value(one, name, base) if one.__class__ in TENSOR_TYPES else None
-                              for one in (made if is_list else (made,))]
-        self.steps.append(Step(op, taken, outputs, self.place(node), kernel.makes_view, is_list=is_list))
-        self.values[node] = outputs if is_list else outputs[0]
+                              for one in several]
+        self.steps.append(Step(op, taken, outputs, self.place(node), kernel.makes_view, is_list=several is made))
+        self.values[node] = outputs if several is made else outputs[0]
