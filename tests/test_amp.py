@@ -216,3 +216,17 @@ def test_wrong_use_of_a_scaler_raises_the_errors_of_pytorch(wrong) -> None:
             wrong(lib.amp.GradScaler("cpu"), optimizer)
         errors.append((raised.type, str(raised.value)))
     assert errors[0] == errors[1]
+
+
+def test_a_scaler_notes_where_an_optimizer_is_in_its_step() -> None:
+    import mindtorch
+    from mindtorch.amp.grad_scaler import OptState
+
+    weight = mindtorch.nn.Parameter(mindtorch.ones(2))
+    optimizer, scaler = mindtorch.optim.SGD([weight]), mindtorch.amp.GradScaler("cpu")
+    scaler.scale(weight.sum()).backward()
+    stages = [scaler._states[id(optimizer)]["stage"]]
+    for step in (scaler.unscale_, scaler.step):
+        step(optimizer)
+        stages.append(scaler._states[id(optimizer)]["stage"])
+    assert stages == [OptState.READY, OptState.UNSCALED, OptState.STEPPED]

@@ -5,6 +5,7 @@ import inspect
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable
+from enum import Enum
 from typing import Any
 
 from .._autograd.grad_mode import no_grad
@@ -12,11 +13,17 @@ from .._creation import full
 from .._dtype import float16, float32, int32
 from .._tensor import Tensor
 
-_READY, _UNSCALED, _STEPPED = "ready", "unscaled", "stepped"
+
+class OptState(Enum):
+    """Where an optimizer is in its step (``torch.amp.grad_scaler.OptState``)."""
+
+    READY = 0
+    UNSCALED = 1
+    STEPPED = 2
 
 
 def _fresh_state() -> dict[str, Any]:
-    return {"stage": _READY, "found_inf": None}
+    return {"stage": OptState.READY, "found_inf": None}
 
 
 class GradScaler:
@@ -76,12 +83,12 @@ class GradScaler:
             return
         scale, _ = self._started("unscale_")
         state = self._states[id(optimizer)]
-        if state["stage"] == _UNSCALED:
+        if state["stage"] == OptState.UNSCALED:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
-        if state["stage"] == _STEPPED:
+        if state["stage"] == OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
         self._check(optimizer, scale.double().reciprocal().float(), allow_float16=False)
-        state["stage"] = _UNSCALED
+        state["stage"] = OptState.UNSCALED
 
     def _check(self, optimizer: Any, factor: Tensor, allow_float16: bool) -> None:
         """Multiply the gradients by a factor, and note whether one of them was not finite."""
@@ -107,10 +114,10 @@ class GradScaler:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
         scale, _ = self._started("step")
         state = self._states[id(optimizer)]
-        if state["stage"] == _STEPPED:
+        if state["stage"] == OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
         if not getattr(optimizer, "_step_supports_amp_scaling", False):
-            if state["stage"] == _READY:
+            if state["stage"] == OptState.READY:
                 self.unscale_(optimizer)
             if state["found_inf"] is None:
                 raise AssertionError("No inf checks were recorded for this optimizer.")
@@ -122,13 +129,13 @@ class GradScaler:
             result = optimizer.step(*args, **kwargs, grad_scaler=self)
         else:
             result = self._step_that_unscales(optimizer, scale, state, *args, **kwargs)
-        state["stage"] = _STEPPED
+        state["stage"] = OptState.STEPPED
         return result
 
     def _step_that_unscales(self, optimizer: Any, scale: Tensor, state: dict[str, Any], *args: Any,
                             **kwargs: Any) -> Any:
         """Call a fused step, which divides by the scale itself."""
-        ready = state["stage"] == _READY
+        ready = state["stage"] == OptState.READY
         if ready:
             with no_grad():
                 self._check(optimizer, full((), 1.0, device=scale.device), allow_float16=True)
