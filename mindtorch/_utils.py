@@ -10,8 +10,8 @@ import sys
 import threading
 import traceback
 import warnings
-from collections import OrderedDict
-from collections.abc import Callable
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from operator import index
 from types import ModuleType
@@ -32,7 +32,7 @@ from ._creation.sparse import (
     _validate_sparse_compressed_tensor_args, _validate_sparse_coo_tensor_args, sparse_compressed_tensor,
     sparse_coo_tensor,
 )
-from ._dispatch.aten import as_strided, clone
+from ._dispatch.aten import as_strided, cat, clone
 from ._dispatch.keys import CONJUGATE, MATH_BITS, NEGATIVE, PIPELINE, PYTHON, SPARSES
 from ._dtype import RARE, DType
 from ._storage import TypedStorage, UntypedStorage
@@ -394,3 +394,50 @@ def _get_device_module(device_type: str) -> ModuleType:
     except ModuleNotFoundError:
         raise RuntimeError(f"Device '{device_type}' does not have a corresponding module registered as "
                            f"'torch.{device_type}'.") from None
+
+
+# -- lists of tensors, as distributed programs send them -------------------------------------------------------------
+
+
+def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
+    """Return the elements of tensors of one dtype as a vector (``torch._utils._flatten_dense_tensors``)."""
+    return cat([tensor.contiguous().view(-1) for tensor in tensors])
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Return views of a vector in the shapes of tensors (``torch._utils._unflatten_dense_tensors``)."""
+    found, offset = [], 0
+    for tensor in tensors:
+        count = tensor.numel()
+        found.append(flat.narrow(0, offset, count).view(tensor.shape))
+        offset += count
+    return tuple(found)
+
+
+def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[Tensor]]:
+    """Yield groups of tensors of one type, of at most ``size_limit`` bytes unless a tensor alone has more
+    (``torch._utils._take_tensors``).
+    """
+    groups: defaultdict[str, list[Tensor]] = defaultdict(list)
+    sizes: defaultdict[str, int] = defaultdict(int)
+    for tensor in tensors:
+        kind = tensor.type()
+        parts = (tensor._indices(), tensor._values()) if tensor.is_sparse else (tensor,)
+        size = sum(part.numel() * part.element_size() for part in parts)
+        if sizes[kind] and sizes[kind] + size > size_limit:
+            yield groups[kind]
+            groups[kind], sizes[kind] = [], 0
+        groups[kind].append(tensor)
+        sizes[kind] += size
+    yield from groups.values()
+
+
+def _reorder_tensors_as(tensors: Iterable[Tensor], ordered_tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """Return tensors in the order in which tensors of their types stand in another list
+    (``torch._utils._reorder_tensors_as``).
+    """
+    by_kind: defaultdict[str, list[Tensor]] = defaultdict(list)
+    for tensor in tensors:
+        by_kind[tensor.type()].append(tensor)
+    rest = {kind: iter(group) for kind, group in by_kind.items()}
+    return tuple(next(rest[tensor.type()]) for tensor in ordered_tensors)

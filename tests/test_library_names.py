@@ -67,3 +67,19 @@ def test_a_module_is_a_function_of_its_parameters() -> None:
     assert len(params) == 3 and function([p * 2 for p in params], torch.ones(3)).shape == (3,)
     function, params, buffers = functorch.make_functional_with_buffers(norm)
     assert function(params, buffers, torch.ones(1, 2)).shape == (1, 2) and len(buffers) == 3
+
+
+def test_lists_of_tensors_are_one_vector_and_groups_of_a_size() -> None:
+    utils = importlib.import_module("mindtorch._utils")
+    tensors = [torch.arange(4.0).view(2, 2).t(), torch.ones(3), torch.zeros(())]
+    flat = utils._flatten_dense_tensors(tensors)
+    assert flat.tolist() == [0, 2, 1, 3, 1, 1, 1, 0]
+    parts = utils._unflatten_dense_tensors(flat, tensors)
+    assert all(torch.equal(part, tensor) for part, tensor in zip(parts, tensors, strict=True))
+    assert parts[0]._base is flat
+    mixed = [torch.ones(4), torch.ones(2, dtype=torch.int64), torch.ones(4), torch.ones(9)]
+    groups = [[tensor.numel() for tensor in group] for group in utils._take_tensors(mixed, 32)]
+    assert groups == [[4, 4], [9], [2]]  # as PyTorch's
+    taken = [tensor for group in utils._take_tensors(mixed, 32) for tensor in group]
+    ordered = utils._reorder_tensors_as(taken, mixed)
+    assert all(one is other for one, other in zip(ordered, mixed, strict=True))
