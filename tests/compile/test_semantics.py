@@ -872,3 +872,18 @@ def test_several_outputs_are_written_as_out() -> None:
         values, places = torch.empty(2, 3), torch.empty(2, 3, dtype=torch.int64)
         assert compiled(torch.tensor([[3.0, 1.0, 2.0]] * 2), values, places).tolist() == [[2, 4, 3]] * 2
         assert values.tolist() == [[1, 2, 3]] * 2 and places.tolist() == [[1, 2, 0]] * 2
+
+
+def test_a_view_that_is_moved_in_place_without_grad_has_a_history_of_its_new_layout() -> None:
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        view = x[None]
+        other = view.transpose(0, -1)
+        with torch.no_grad():
+            view.transpose_(0, -1)
+        return view, other
+
+    for run in (function, torch.compile(function), torch.compile(function, backend="aot_eager")):
+        x = torch.randn(3, 3, requires_grad=True)
+        view, other = run(x)
+        (view.sum() + 2 * other.sum()).backward()
+        assert view.shape == (3, 3, 1) and x.grad is not None and x.grad.tolist() == [[3.0] * 3] * 3
