@@ -60,9 +60,9 @@ class Call:
         """Return an argument that is a dimension of an input, counted from the front."""
         return self[name] % max(self.ndim(index), 1)
 
-    def even(self, dim: int) -> bool:
-        """Return True if a dimension of the inputs has parts of equal sizes, none empty, once it is divided."""
-        mesh, size = self.specs[0].mesh, self.shape()[dim]
+    def even(self, dim: int, index: int = 0) -> bool:
+        """Return True if a dimension of an input has parts of equal sizes, none empty, once it is divided."""
+        mesh, size = self.specs[0].mesh, self.shape(index)[dim]
         others = max(spec.with_placements([R if i == self.mesh_dim else place for i, place in enumerate(
             spec.placements)]).parts(dim) for spec in self.specs if spec.ndim > dim)
         return size > 0 and size % (others * mesh.size(self.mesh_dim)) == 0
