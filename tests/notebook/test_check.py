@@ -60,6 +60,13 @@ def test_the_same_is_found_on_pytorch(program):
     assert ours.checked == theirs.checked
 
 
+def test_a_layer_of_one_pass_is_told_once_though_the_last_is_still_held(lib):
+    program = next(program for kind, _, program in BUGS if kind == "made in each pass")
+    program = program.replace("return nn.Linear(8, 1)(", "held[:] = [nn.Linear(8, 1)]; return held[0](")
+    program = f"held = []\n{program}"
+    assert [finding.kind for finding in checked(program, lib).findings] == ["made in each pass"]
+
+
 def test_a_cell_that_ran_before_is_not_looked_at():
     """A notebook keeps the text of all its cells, and names are used again."""
     name = "<before>"

@@ -364,6 +364,7 @@ class Recording:
         known.append([weakref.ref(module), 1, {library_of(p).address(p) for p in module._parameters.values()
                                                if p is not None}])
         if lost:
+            self.models.pop(id(module), None)  # which ends with its pass: whether it is collected by the end is chance
             self.found(Finding(
                 "made in each pass", f"a new {key[0]} is made in each pass, with new random weights",
                 "It is made where it is called. What one pass would teach it is thrown away with it, no optimizer "
