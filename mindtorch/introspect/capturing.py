@@ -50,6 +50,8 @@ class Capturing:
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function compiled by this backend."""
+        if (given := vars(function).get("_compiled") if hasattr(function, "__dict__") else None) is not None:
+            self.compiler.dynamic = given.compiler.dynamic
         function = getattr(function, "_torchdynamo_orig_callable", getattr(function, "_orig_mod", function))
         code = code_of(function)
         self.codes += [] if code is None else [code]
@@ -100,7 +102,7 @@ class Capturing:
             node.meta["site"] = SITE, number, ""  # which is what the program's comments name
         self.captures.append(capture)
         made = lookup_backend("inductor")(module, examples)
-        trace_aten(capture, examples)
+        trace_aten(capture, fakes_of(module) if has_symbols(module) else examples)
         self.made.append(made)
         return made
 
@@ -119,13 +121,13 @@ class Capturing:
     def stages(self) -> Stages:
         """Return the stages of what was called so far."""
         for capture, made in zip(self.captures, self.made, strict=False):
-            made = getattr(made, "latest", made)  # of sizes that are symbols
+            capture.no_program = OF_SIZES if hasattr(made, "latest") else ""
+            made = getattr(made, "latest", made)
             one = compiled_of(made)
             capture.programs = [_program(which, program, capture.module, one.optimised)
                                 for which, program in (("forward", made.forward), ("backward", made.backward))
                                 if program is not None]
             capture.seconds = one.seconds
-            capture.no_program = OF_SIZES if has_symbols(capture.module) else ""
             if one.graph_break is not None:
                 capture.no_program = f"no program: {one.graph_break.reason}"
         return stages_of(self.captures, self.remarks, self.codes, LIBRARIES, "mindtorch", MAKERS)
@@ -134,6 +136,11 @@ class Capturing:
 def calls_in(module: Any) -> list[Any]:
     """Return the calls of a captured graph."""
     return [node for node in module.graph.nodes if node.op.startswith("call")]
+
+
+def fakes_of(module: Any) -> list[Any]:
+    """Return the inputs of a captured graph, whose sizes may be symbols."""
+    return [node.meta["example_value"] for node in module.graph.nodes if node.op == "placeholder"]
 
 
 def _program(which: str, program: Program, module: Any, optimised: tuple[str, ...]) -> ProgramText:

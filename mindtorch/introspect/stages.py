@@ -5,6 +5,7 @@ lines of the program and the instructions of the bytecode that it was captured f
 """
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Iterable, Iterator
@@ -340,9 +341,10 @@ def saved_lines(capture: Capture, origins: dict[str, tuple[int, ...]], again: se
 
     def said(names: tuple[str, ...]) -> str:
         bases = dict.fromkeys(base_of(nodes[name]) for name in names)
-        sizes = [bytes_of(base) or 0 for base in bases if base.op != "placeholder"]
+        sizes = [bytes_of(base) for base in bases if base.op != "placeholder"]
         tensors = f"{len(sizes)} tensor{'' if len(sizes) == 1 else 's'}"
-        return f"{tensors}, {sum(sizes):,} bytes, beside {len(bases) - len(sizes)} inputs, which exist anyway"
+        total = counted(sum(size for size in sizes if size is not None))
+        return f"{tensors}, {total}, beside {len(bases) - len(sizes)} inputs, which exist anyway"
 
     lines = [line(name, memory_of(nodes[name])) for name in capture.saved]
     lines.append(Line(f"min-cut partitioner: {said(capture.saved)}", kind="note"))
@@ -361,7 +363,7 @@ def base_of(node: Any) -> Any:
 def memory_of(node: Any) -> str:
     """Describe the memory of a saved tensor."""
     base, size = base_of(node), bytes_of(node)
-    said = "size unknown" if size is None else f"{size:,} bytes"
+    said = "no tensor" if size is None else counted(size)
     is_input = base.op == "placeholder"
     if base is node:
         return f"{said}, an input" if is_input else said
@@ -375,15 +377,15 @@ def saved_between(halves: tuple[Any, Any]) -> tuple[str, ...]:
     return tuple(node.name for node in backward.graph.nodes if node.op == "placeholder" and node.name in made)
 
 
-def bytes_of(node: Any) -> int | None:
-    """Return the bytes of a node's tensor; None if a size is a symbol."""
+def bytes_of(node: Any) -> Any:
+    """Return the bytes of a node's tensor, an expression if a size is a symbol; None if it has none."""
     value = node.meta.get("val", node.meta.get("example_value"))
-    if not hasattr(value, "dtype") or not all(type(size) is int for size in value.shape):
-        return None
-    count = 1
-    for size in value.shape:
-        count *= size
-    return count * value.element_size()
+    return math.prod(value.shape, start=value.element_size()) if hasattr(value, "element_size") else None
+
+
+def counted(count: Any) -> str:
+    """Return a number of bytes, or an expression for it, in words."""
+    return f"{count:,} bytes" if type(count) is int else f"{count} bytes"
 
 
 # -- programs ----------------------------------------------------------------------------------------------------------

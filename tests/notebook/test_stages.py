@@ -98,6 +98,32 @@ def test_breaks_and_recompiles_stand_at_their_lines():
     assert source[2].remark == "recompile" and "shape" in source[2].text
 
 
+@pytest.mark.parametrize("library", ["mindtorch", "torch"])
+@pytest.mark.parametrize("is_module", [False, True])
+def test_sizes_that_are_symbols_are_symbols_in_every_stage(library, is_module):
+    lib = pytest.importorskip(library, reason="needs PyTorch")
+    x, w = lib.randn(5, 4, requires_grad=True), lib.randn(4, 3, requires_grad=True)
+
+    class Divided(lib.nn.Module):
+        def forward(self, x):
+            return x.relu() @ w / x.shape[0]
+
+    function = Divided() if is_module else lambda x: x.relu() @ w / x.shape[0]
+    stages = introspect.compile_facts(lib.compile(function, dynamic=True), [((x,), {})], timed=False).stages
+    for name, operator in (("FX graph", "truediv"), ("ATen forward", "div"), ("ATen backward", "div_1")):
+        [line] = [line for line in stages.of(name).lines if line.text.startswith(f"{operator} =")]
+        assert re.fullmatch(r"float32\[s\d+, s\d+\]", line.type) and not re.search(r"\b5\b", line.text)
+    assert any(re.search(r"s\d+\)? bytes", line.text) for line in stages.of("saved for backward").lines)
+    if library == "mindtorch":
+        program = [line.text for line in stages.of("program").lines]
+        assert any(".shape[0]" in line for line in program) and not any("combination" in line for line in program)
+
+
+def test_a_program_for_one_combination_of_sizes_says_so():
+    facts = introspect.compile_facts(torch.compile(lambda x: x.relu()[1:], dynamic=True), [((torch.randn(5),), {})])
+    assert any("one program for each combination" in line.text for line in facts.stages.of("program").lines)
+
+
 def test_the_picture_lights_each_origin_and_its_text_numbers_it(step):
     page, text = viz.compile_page(step), viz.compile_text(step)
     assert page.count(':has([data-o~="') == 4

@@ -5,6 +5,7 @@ Nothing here is imported before the program has imported PyTorch.
 from __future__ import annotations
 
 import copy
+import inspect
 import re
 import textwrap
 import warnings
@@ -27,6 +28,14 @@ DULL = re.compile(r"\s*(assert_size_stride|assert_alignment|del \w+$|args\.clear
 #: What is said where the Inductor has no C++ compiler, and of programs of backward passes that have not run.
 NO_COMPILER = "no program: the Inductor cannot compile here"
 LATER = "written when backward() first runs"
+
+
+def dynamic_of(function: Any) -> bool | None:
+    """Return the ``dynamic`` with which ``torch.compile`` was called for a function or module."""
+    context = getattr(function, "dynamo_ctx", None)
+    if context is None and hasattr(function, "_torchdynamo_orig_callable"):
+        context = inspect.getclosurevars(function).nonlocals.get("self")
+    return getattr(context, "_dynamic", None)
 
 
 class Capturing:
@@ -53,7 +62,8 @@ class Capturing:
         code = code_of(function)
         self.codes += [] if code is None else [code]
         assert self.torch is not None
-        made = self.torch._dynamo.optimize(self.backend, guard_export_fn=self._on_guards)(function)
+        made = self.torch._dynamo.optimize(self.backend, guard_export_fn=self._on_guards,
+                                           dynamic=dynamic_of(function))(function)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             with self._collecting():
