@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .broadcast import BroadcastFacts, Dimension, broadcast_facts, parse_shape
     from .checks import CheckFacts, Checking, Finding, check, checking
     from .chrome_trace import save_chrome_trace, to_chrome_trace
-    from .compiled import CompileFacts, compile_facts, is_users, watch_compile
+    from .compiled import CompileFacts, compile_facts, is_compiled, is_users, watch_compile
     from .container import ItemFacts, container_facts, holds_tensors
     from .dispatched import (
         Asked, AskedTrace, EventRun, LineCalls, ModuleCall, ModuleEvents, NodeCalls, argument_text, by_line, by_module,

@@ -126,6 +126,11 @@ def is_users(function: Any) -> bool:
     return code is not None and not code.co_filename.startswith((PACKAGE, library_path()))
 
 
+def is_compiled(function: Any) -> bool:
+    """Return whether a function or module is what ``torch.compile`` returned, of either library."""
+    return hasattr(function, "_torchdynamo_orig_callable") or "_orig_mod" in getattr(function, "_modules", ())
+
+
 def _names(code: CodeType) -> Iterator[str]:
     yield from code.co_names
     for inner in code.co_consts:
@@ -151,4 +156,4 @@ def _fastest(function: Callable[[], Any], eagerly: bool = False) -> float:
         stance_of_thread.name = before
 
 
-__all__ = ["CompileFacts", "compile_facts", "is_users", "uses_pytorch", "watch_compile"]
+__all__ = ["CompileFacts", "compile_facts", "is_compiled", "is_users", "uses_pytorch", "watch_compile"]

@@ -341,10 +341,11 @@ def saved_lines(capture: Capture, origins: dict[str, tuple[int, ...]], again: se
 
     def said(names: tuple[str, ...]) -> str:
         bases = dict.fromkeys(base_of(nodes[name]) for name in names)
-        sizes = [bytes_of(base) for base in bases if base.op != "placeholder"]
+        numbers = [base for base in bases if bytes_of(base) is None]  # sizes
+        sizes = [bytes_of(base) for base in bases if base.op != "placeholder" and base not in numbers]
         tensors = f"{len(sizes)} tensor{'' if len(sizes) == 1 else 's'}"
-        total = counted(sum(size for size in sizes if size is not None))
-        return f"{tensors}, {total}, beside {len(bases) - len(sizes)} inputs, which exist anyway"
+        inputs = len(bases) - len(sizes) - len(numbers)
+        return f"{tensors}, {counted(sum(sizes))}, beside {inputs} inputs, which exist anyway"
 
     lines = [line(name, memory_of(nodes[name])) for name in capture.saved]
     lines.append(Line(f"min-cut partitioner: {said(capture.saved)}", kind="note"))
@@ -363,7 +364,7 @@ def base_of(node: Any) -> Any:
 def memory_of(node: Any) -> str:
     """Describe the memory of a saved tensor."""
     base, size = base_of(node), bytes_of(node)
-    said = "no tensor" if size is None else counted(size)
+    said = "a number" if size is None else counted(size)
     is_input = base.op == "placeholder"
     if base is node:
         return f"{said}, an input" if is_input else said

@@ -117,3 +117,9 @@ def test_calls_of_the_librarys_functions_and_of_calls_are_captured_as_a_whole(sh
     shell.run_cell("x = torch.ones(2, 3)\ndef f(a):\n    return a * 2")
     assert "2 operators captured in 1 graph" in compiled(shell, "f(torch.relu(x))")[1]
     assert "2 operators captured in 1 graph" in compiled(shell, "torch.exp(x), torch.exp(x)")[1]
+
+
+def test_a_call_of_a_compiled_function_is_compiled_as_it_runs_without_its_arguments(shell):
+    shell.run_cell("x = torch.ones(5, 3)\n@torch.compile(dynamic=True)\ndef f(a):\n    return a * a.shape[0]")
+    text = compiled(shell, "f(torch.relu(x))")[1]
+    assert "1 operator captured in 1 graph" in text and re.search(r"mul = l_a_ \* s\d+  float32\[s\d+, s\d+\]", text)

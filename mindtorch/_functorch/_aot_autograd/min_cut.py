@@ -17,6 +17,7 @@ from ..._backends.common.pointwise import Pointwise
 from ..._dispatch.overloads import OpOverload
 from ..._dispatch.schemas import registry
 from ..._tensor import Tensor
+from ...fx.experimental.symbolic_shapes import hint_int
 from ...fx.graph import Graph
 from ...fx.node import Node
 from ...utils._selective_checkpoint import CheckpointPolicy
@@ -71,10 +72,12 @@ def is_fusible(first: Node, second: Node) -> bool:
 
 
 def size_of(node: Node) -> int:
-    """Return the number of bytes of a node's values."""
+    """Return the number of bytes of a node's values, for the sizes of the call that is traced if they are symbols;
+    4,096 elements where a size depends on data (PyTorch's guess).
+    """
     value = node.meta.get("val")
     values = value if isinstance(value, (list, tuple)) else [value]
-    return sum(int(item.numel()) * item.element_size() for item in values if isinstance(item, Tensor))
+    return sum(hint_int(item.numel(), 4096) * item.element_size() for item in values if isinstance(item, Tensor))
 
 
 class Passes:

@@ -193,8 +193,9 @@ class MagicGroup(Magics):
 
 
 def calls_of(value: ast.expr, names: dict[str, Any]) -> ast.expr | None:
-    """Return an expression of the function and the arguments of each call, for a call of one of the user's functions
-    with arguments that call nothing, or several of them in a tuple: ``f(x), f(y)``; None for anything else.
+    """Return an expression of the function and the arguments of each call, for a call of one of the user's functions,
+    or several of them in a tuple: ``f(x), f(y)``; None for anything else. The arguments of a single call of a function
+    that is not compiled yet may call nothing: what they call would be compiled with it.
     """
     calls = value.elts if isinstance(value, ast.Tuple) else [value]
     if not calls or not all(isinstance(one, ast.Call) for one in calls) or len(
@@ -203,14 +204,14 @@ def calls_of(value: ast.expr, names: dict[str, Any]) -> ast.expr | None:
     function = calls[0].func  # type: ignore[attr-defined]
     path = ast.unparse(function)
     inner = [node for one in calls for node in ast.walk(one) if isinstance(node, (ast.Call, ast.Await, ast.NamedExpr))]
-    if not all(part.isidentifier() for part in path.split(".")) or (len(calls) == 1 and len(inner) > 1):
+    if not all(part.isidentifier() for part in path.split(".")):
         return None
     try:
         first, _, rest = path.partition(".")
         found = operator.attrgetter(rest)(names[first]) if rest else names[first]
     except (KeyError, AttributeError):
         return None
-    if not introspect.is_users(found):
+    if not introspect.is_users(found) or (len(calls) == 1 and len(inner) > 1 and not introspect.is_compiled(found)):
         return None
     given: list[ast.expr] = [ast.Tuple([ast.Tuple(one.args, ast.Load()), ast.Dict(
         [None if key.arg is None else ast.Constant(key.arg) for key in one.keywords],
