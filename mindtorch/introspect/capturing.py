@@ -12,6 +12,7 @@ from .._compile.explain import compiled_of
 from .._compile.logs import ENABLED
 from .._compile.program import Program
 from .._dynamo.backends.registry import lookup_backend
+from .._dynamo.backends.sizes import fakes_of, has_symbols
 from .._dynamo.convert_frame import Compiler, Entry
 from .._dynamo.eval_frame import Optimized
 from .._dynamo.exc import Break
@@ -22,7 +23,7 @@ from .._tensor import Tensor
 from ..fx import Interpreter, traceback as fx_traceback
 from ..nn.module import Module
 from .listing import code_of, is_users_file
-from .stages import Capture, Kernel, ProgramText, Remark, Stages, has_symbols, saved_between, stages_of
+from .stages import Capture, Kernel, ProgramText, Remark, Stages, saved_between, stages_of
 
 LIBRARIES = (PACKAGE,)
 SITE = "<graph>"  #: the file of an operator's place, whose line is the number of the call in the captured graph
@@ -136,11 +137,6 @@ class Capturing:
 def calls_in(module: Any) -> list[Any]:
     """Return the calls of a captured graph."""
     return [node for node in module.graph.nodes if node.op.startswith("call")]
-
-
-def fakes_of(module: Any) -> list[Any]:
-    """Return the inputs of a captured graph, whose sizes may be symbols."""
-    return [node.meta["example_value"] for node in module.graph.nodes if node.op == "placeholder"]
 
 
 def _program(which: str, program: Program, module: Any, optimised: tuple[str, ...]) -> ProgramText:

@@ -41,17 +41,21 @@ class BySize:
         return (self._make(args) if found is None else found)(*args)
 
 
+def fakes_of(module: Any) -> list[Any]:
+    """Return the inputs of a captured graph, whose sizes may be symbols."""
+    return [node.meta.get("example_value") for node in module.graph.nodes if node.op == "placeholder"]
+
+
 def has_symbols(module: Any) -> bool:
     """Return whether sizes of a captured graph's inputs are symbols."""
-    examples = [node.meta.get("example_value") for node in module.graph.nodes if node.op == "placeholder"]
-    return any(type(size) in SYMBOLIC for one in examples for size in (one, *getattr(one, "shape", ())))
+    return any(type(size) in SYMBOLIC for one in fakes_of(module) for size in (one, *getattr(one, "shape", ())))
 
 
 def for_all_sizes(gm: Any, example_inputs: Any) -> Any:
     """Return one program for all sizes that the guards of the capture allow; None if there is none: it would need
     further guards, or something in it is known for numbers only.
     """
-    fakes = [node.meta.get("example_value") for node in gm.graph.nodes if node.op == "placeholder"]
+    fakes = fakes_of(gm)
     [env] = {size.node.shape_env for one in fakes for size in (one, *getattr(one, "shape", ()))
              if type(size) is SymInt}
     with env.error_on_new_guards():
