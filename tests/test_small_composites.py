@@ -35,6 +35,9 @@ PROGRAMS: dict[str, Program] = {
     "two outputs": lambda lib: [
         lib.sort(lib.tensor([3.0, 1.0, 2.0]), out=(lib.zeros(3), lib.zeros(3, dtype=lib.int64))) for _ in range(2)],
     "written in place in another dtype": lambda lib: [lib.ones(3).eq_(lib.arange(3)), lib.zeros(3).logical_not_()],
+    "linear of sequences": lambda lib: [lib.nn.functional.linear(
+        lib.arange(2.0 * 3 * columns).reshape(2, 3, columns).sin(), lib.ones(4, columns), *bias)
+        for columns in (5, 0, 64) for bias in ((), (lib.arange(4.0),)) for _ in range(3)],
     "one_hot": lambda lib: lib.nn.functional.one_hot(lib.tensor([[0, 2], [1, 1]])),
     "one_hot of more classes": lambda lib: lib.nn.functional.one_hot(lib.tensor([0, 2, 1]), 5),
     "one_hot of too few classes": lambda lib: lib.nn.functional.one_hot(lib.tensor([0, 2, 1]), 2),
@@ -96,7 +99,7 @@ def test_results_and_errors_are_pytorchs(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [
-    "one_hot", "kron", "trace", "pad", "fft", "rfft", "arange", "eye"])
+    "one_hot", "kron", "trace", "pad", "fft", "rfft", "arange", "eye", "linear of sequences"])
 def test_an_observer_sees_the_operators_within(name: str) -> None:
     seen = []
     for _ in range(2):

@@ -378,7 +378,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     check(ndim and weight.ndim,
           lambda: f"both arguments to linear need to be at least 1D, but they are {ndim}D and {weight.ndim}D")
     if bias is not None and bias.numel() == weight.shape[0] and not input._keys & NONCONTIGUOUS:
-        rows = input.view((-1, input.shape[-1]))
+        rows = input.view((prod(input.shape[:-1]), input.shape[-1]))
         return addmm(bias, rows, t(weight)).view((*input.shape[:-1], weight.shape[0]))
     product = input.matmul(t(weight))
     return product if bias is None else product.add_(bias)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -148,25 +149,21 @@ def weight_norm_interface(v: ndarray, g: ndarray, dim: int = 0) -> tuple[ndarray
 # -- composites ------------------------------------------------------------------------------------------------------
 
 def linear(input: ndarray, weight: ndarray, bias: ndarray | None = None) -> Callable[..., ndarray] | None:
-    """Prepare a product of matrices with a transposed weight, and a bias for each column, as in ``addmm``. Without a
-    bias, there may be more dimensions.
+    """Prepare a product of matrices with a transposed weight, and a bias for each column, as in ``addmm``. An input of
+    more dimensions is a matrix of the rows along the last one.
     """
     if not are_floats(input, weight) or input.ndim < 2 or weight.ndim != 2 or input.shape[-1] != weight.shape[1] or (
-            bias is not None and (bias.dtype is not input.dtype or bias.ndim != 1 or input.ndim > 2)):
+            bias is not None and (bias.dtype is not input.dtype or bias.ndim != 1)):
         return None
+    matrix, shape = (prod(input.shape[:-1]), input.shape[-1]), (*input.shape[:-1], len(weight))
     if bias is None and input.ndim == 2:
         return lambda input, weight, bias=None: input.dot(weight.T)
     if bias is None:
-        columns, shape = input.shape[-1], (*input.shape[:-1], len(weight))
-        return lambda input, weight, bias=None: input.reshape(-1, columns).dot(weight.T).reshape(shape)
-    if favours_transposed(input, weight.T):
-        return lambda input, weight, bias: affine_transposed(bias, input, weight.T)
-
-    def run(input: ndarray, weight: ndarray, bias: ndarray) -> ndarray:
-        array: ndarray = input.dot(weight.T)
-        return np.add(array, bias, array)
-
-    return run
+        return lambda input, weight, bias=None: input.reshape(matrix).dot(weight.T).reshape(shape)
+    product = affine_transposed if favours_transposed(input.reshape(matrix), weight.T) else affine
+    if input.ndim == 2:
+        return lambda input, weight, bias: product(bias, input, weight.T)
+    return lambda input, weight, bias: product(bias, input.reshape(matrix), weight.T).reshape(shape)
 
 
 def matmul(left: ndarray, right: ndarray) -> Product | None:
