@@ -40,12 +40,13 @@ def main() -> None:
              else try_all(planted, mutants, folder, options.tests, options.jobs))
     counts: Counter[str] = Counter()
     for number, (fate, tests) in sorted(found.items()):
-        if fate == "survived" and reason(mutants[number]) is not None:
+        if fate in ("survived", "unreached") and reason(mutants[number]) is not None:
             fate = "equivalent"
         counts[fate] += 1
-        if fate == "survived":
-            print(f"{number} survived {len(tests)} tests: {mutants[number].diff}\n")
-    share = counts["survived"] / max(counts.total() - counts["equivalent"], 1)
+        if fate in ("survived", "unreached"):
+            print(f"{number} {fate} by {len(tests)} tests: {mutants[number].diff}\n")
+    survived = counts["survived"] + counts["unreached"]
+    share = survived / max(survived + counts["caught"] + counts["hung"], 1)  # neither of equivalent ones nor of those not imported
     print(", ".join(f"{count} {fate}" for fate, count in counts.items()) + f": {share:.1%} survived")
 
 

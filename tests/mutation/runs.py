@@ -22,6 +22,7 @@ from itertools import islice
 from math import log
 from pathlib import Path
 from types import CodeType
+from typing import NamedTuple
 
 import pytest
 
@@ -63,14 +64,28 @@ def running(child: int) -> bool:
     return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
 
-def fork(task: Callable[[], int], output: Path) -> bool:
-    """Run a task in a fork and return whether it ended with 0 in time."""
+class End(NamedTuple):
+    """How a run ended: with which code (a signal's is negative), or too late."""
+
+    code: int
+    late: bool = False
+
+    @property
+    def good(self) -> bool:
+        return self == (0, False)
+
+
+def fork(task: Callable[[], int], output: Path) -> End:
+    """Run a task in a fork until it ends or is late."""
     child, deadline = start(task, output), time.monotonic() + PATIENCE
-    while running(child) and time.monotonic() < deadline:
+    while late := running(child):
+        if time.monotonic() > deadline:
+            break
         time.sleep(0.02)
     with suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)  # what the tests left, too
-    return os.waitpid(child, 0)[1] == 0
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return End(code, late or code == -signal.SIGXCPU)
 
 
 class Known:
@@ -154,26 +169,34 @@ class Session:
             failing = self.run(tests, number)
             passed += [test for test in tests if number in self.known.reached.get(test, ()) and test != failing]
             if failing is not None:
-                if failing in self.known.seconds or self.run([failing], None) is None:
-                    return "caught", [failing]
+                if fate := self.catch(tests[:tests.index(failing) + 1], number):
+                    return fate, [failing]
                 self.known.broken.add(failing)
-        return "survived", passed
+        return ("survived", passed) if passed else ("unreached", [])
+
+    def catch(self, tests: Sequence[str], number: int) -> str:
+        """Return what the last of some tests does to a mutant: "caught" if it fails again with it and passes without
+        it, alone or after the others, and reached it; "hung" if it does not end with it, but soon without it.
+        """
+        for chosen in [tests[-1]], tests:
+            if self.run(chosen, number) == tests[-1] and number in self.reached:
+                late = self.end.late
+                if self.run(chosen, None) is None and not (late and self.known.seconds[tests[-1]] > LIMIT / 4):
+                    return "hung" if late else "caught"
+        return ""
 
     def run(self, tests: Sequence[str], number: int | None) -> str | None:
         """Run tests with an active mutant and return the first that fails or does not end."""
         result = self.folder / "result.jsonl"
         result.write_text("")
-        if fork(lambda: self.run_here([self.items[test] for test in tests], number, result),
-                self.folder / f"{number}.log"):
-            failing = None
-        else:
-            lines = result.read_text().splitlines()
-            failing = tests[min(len(lines), len(tests) - 1)]
-        for line in result.read_text().splitlines():
-            test, seconds, reached = json.loads(line)
+        self.end = fork(lambda: self.run_here([self.items[test] for test in tests], number, result),
+                        self.folder / f"{number}.log")
+        lines = [json.loads(line) for line in result.read_text().splitlines()]
+        for test, seconds, reached in lines:
             self.known.seconds[test] = seconds
             self.known.reached[test] = frozenset(reached)
-        return failing
+        self.reached = {each for _, _, reached in lines for each in reached} | noted()
+        return None if self.end.good else tests[min(len(lines), len(tests) - 1)]
 
     def run_here(self, items: Sequence[pytest.Item], number: int | None, result: Path) -> int:
         self.planted.active = number
@@ -188,13 +211,19 @@ class Session:
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 if reports.failed:
                     return 1
-                reached = sorted(set(map(int, Path(os.environ[LOG]).read_text().split())))
-                file.write(json.dumps([item.nodeid, round(time.process_time() - before, 3), reached]) + "\n")
+                reached = noted()
+                took = round(time.process_time() - before, 3)
+                file.write(json.dumps([item.nodeid, took, sorted(reached)]) + "\n")
                 file.flush()
                 reaching += number in reached
                 if reaching == REACHING or time.process_time() - began > ENOUGH:
                     break
         return 0
+
+
+def noted() -> set[int]:
+    """Return the numbers that a test noted, in all its processes."""
+    return set(map(int, Path(os.environ[LOG]).read_text().split()))
 
 
 class Reports:
@@ -280,22 +309,28 @@ def try_all(planted: Planted, mutants: Sequence[Mutant], folder: Path, tests: Se
 
 def try_fresh(planted: Planted, number: int, tests: Sequence[str], folder: Path) -> tuple[str, list[str]]:
     """Try a mutant that is active when the library is imported."""
-    remaining = list(tests)
+    remaining, reached = list(tests), False
     while remaining:
-        failing = run_fresh(planted, number, remaining, folder)
-        if failing is None:
+        end, failing = run_fresh(planted, number, remaining, folder)
+        reached |= number in noted()
+        if end.good:
             break
-        if run_fresh(planted, None, failing or remaining, folder) is None:
-            print(f"{number} is caught by {failing}", flush=True)
-            return "caught", failing
+        again = failing or remaining
+        if run_fresh(planted, None, again, folder)[0].good:
+            second, _ = run_fresh(planted, number, again, folder)
+            if not second.good and second.late == end.late and number in noted():
+                collected = failing or end.code < 0
+                return ("hung" if end.late else "caught" if collected else "not imported"), failing
         remaining = [test for test in remaining if test not in failing] if failing else []
-    return "survived", remaining
+    return ("survived", remaining) if reached else ("unreached", [])
 
 
-def run_fresh(planted: Planted, number: int | None, tests: Sequence[str], folder: Path) -> list[str] | None:
+def run_fresh(planted: Planted, number: int | None, tests: Sequence[str], folder: Path) -> tuple[End, list[str]]:
     """Run tests in a process that has imported nothing of the library, and list the one that failed, if it is known."""
     failed = folder / "failed"
     failed.write_text("")
+    os.environ[LOG] = str(folder / "reached")
+    Path(os.environ[LOG]).write_text("")
 
     def task() -> int:
         planted.activate_alone(number)
@@ -304,4 +339,4 @@ def run_fresh(planted: Planted, number: int | None, tests: Sequence[str], folder
         failed.write_text(reports.failed)
         return int(code)
 
-    return None if fork(task, folder / f"{number}.log") else [test for test in [failed.read_text()] if test]
+    return fork(task, folder / f"{number}.log"), [test for test in [failed.read_text()] if test]

@@ -151,4 +151,4 @@ def test_of_a_test_some_parameters_are_near() -> None:
     (lambda: 0, True), (lambda: 1, False), (lambda: 1 // 0, False), (lambda: os.kill(os.getpid(), 9) or 0, False),
 ])
 def test_a_run_is_good_if_it_ends_with_0(task: Callable[[], int], ended: bool, tmp_path: Path) -> None:
-    assert fork(task, tmp_path / "output") == ended
+    assert fork(task, tmp_path / "output").good == ended
