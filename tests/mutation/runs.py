@@ -1,8 +1,9 @@
 """Runs of the tests with a mutant active, the nearest tests first, until one fails or enough have reached the mutant.
 
 Each is a fork of a process that has imported what it can: for a mutant that functions run, the library and the tests;
-for one that runs when its module is imported, what the library and the tests import. Each run also tells which other
-mutants its tests reach, so that no test is tried again with a mutant that it does not reach.
+for one that runs when its module is imported, what the library and the tests import. A survey, which runs all tests
+(of each some parameters) without a mutant, and each later run find out which mutants a test reaches: those are tried
+first, and no test is tried with a mutant that it does not reach.
 """
 from __future__ import annotations
 
@@ -33,9 +34,11 @@ IMPORTED = "torch", "scipy.special", "IPython", "hypothesis", "nbmake.pytest_plu
 #: Tests that need a browser or minutes.
 LEFT_OUT = ("tests/browser", "tests/course/test_release.py", "tests/course/test_mutations.py", "tests/mutation")
 #: How many tests that reach a mutant are to pass with it; how many are tried at once, and how often.
-REACHING, TRIED, ROUNDS = 12, 40, 4
-#: Of a test, how many parameters are tried; if the library is imported anew, of how many modules.
-VARIANTS, FILES = 3, 5
+REACHING, TRIED, ROUNDS = 100, 40, 6
+#: Of a test, how many parameters are surveyed, and how many are tried without knowing whether they reach a mutant.
+SURVEYED, VARIANTS = 6, 3
+#: How many tests are tried if the library is imported anew, of how many modules.
+FRESH, FILES = 40, 6
 #: Seconds: of the processor, after which no more tests begin, and of a run; of a run's clock.
 ENOUGH, LIMIT, PATIENCE, DAY = 30, 60, 300, 86_400
 
@@ -75,9 +78,9 @@ class End(NamedTuple):
         return self == (0, False)
 
 
-def fork(task: Callable[[], int], output: Path) -> End:
+def fork(task: Callable[[], int], output: Path, seconds: int = LIMIT) -> End:
     """Run a task in a fork until it ends or is late."""
-    child, deadline = start(task, output), time.monotonic() + PATIENCE
+    child, deadline = start(task, output, seconds), time.monotonic() + max(PATIENCE, seconds)
     while late := running(child):
         if time.monotonic() > deadline:
             break
@@ -105,7 +108,8 @@ class Known:
         """Yield the tests that may reach a mutant, or, if its number is negative, a function of its module: those that
         are known to, then those that mention what its statement does, the rarest words first.
         """
-        near: defaultdict[str, float] = defaultdict(float)
+        near: defaultdict[str, float] = defaultdict(float, {test: 0. for test, reached in self.reached.items()
+                                                            if number in reached})
         for word in words_in(mutant.path.replace("/", " ") + "\n" + mutant.around):
             for test in self.naming[word]:
                 near[test] += log(len(self.words) / len(self.naming[word]))
@@ -117,7 +121,8 @@ class Known:
         for test in sorted(near, key=rank):
             function = test.partition("[")[0]
             may_reach = number < 0 or number in self.reached.get(test, (number,))
-            if may_reach and test not in self.broken and functions[function] < VARIANTS:
+            enough = functions[function] >= VARIANTS and number not in self.reached.get(test, ())
+            if may_reach and test not in self.broken and not enough:
                 functions[function] += 1
                 yield test
 
@@ -135,11 +140,45 @@ class Session:
         self.items = {item.nodeid: item for item in session.items}
         self.known = Known({name: words_of(item) for name, item in self.items.items()})
         imported = frozenset(self.planted.reached)
+        os.environ[LOG] = str(self.folder / "reached")
+        survey = self.folder / "survey.jsonl"
+        if not survey.exists():
+            fork(lambda: self.survey(survey), self.folder / "survey.log", DAY)
+        for test, seconds, reached in map(json.loads, survey.read_text().splitlines()):
+            if seconds is None:
+                self.known.broken.add(test)
+            else:
+                self.known.seconds[test], self.known.reached[test] = seconds, frozenset(reached)
         children = [start(lambda: self.work(imported, worker), self.folder / f"worker{worker}.log", DAY)  # noqa: B023
                     for worker in range(self.workers)]
         for child in children:
             os.waitpid(child, 0)
         return True
+
+    def survey(self, survey: Path) -> int:
+        """Run some parameters of each test without a mutant, and note how long it takes and what it reaches."""
+        functions: defaultdict[str, list[str]] = defaultdict(list)
+        for test in self.items:
+            functions[test.partition("[")[0]].append(test)
+        files: defaultdict[str, list[str]] = defaultdict(list)
+        for function, tests in functions.items():
+            step = -(-len(tests) // SURVEYED)
+            files[function.partition("::")[0]] += tests[step // 2::step]
+        for file, tests in files.items():
+            began = time.time()
+            while tests:
+                failing = self.run(tests, None, 2 * LIMIT)
+                with open(survey, "a", encoding="utf-8") as out:
+                    done = tests[:tests.index(failing)] if failing else tests
+                    for test in done:
+                        if test in self.known.seconds:
+                            row = test, self.known.seconds[test], sorted(self.known.reached[test])
+                            out.write(json.dumps(row) + "\n")
+                    if failing:
+                        out.write(json.dumps([failing, None, []]) + "\n")
+                tests = tests[len(done) + 1:] if not self.end.late else []
+            print(file, round(time.time() - began), flush=True)
+        return 0
 
     def work(self, imported: frozenset[int], worker: int) -> int:
         """Try a worker's part of the mutants; of those that their modules' import reaches, choose the tests."""
@@ -185,12 +224,12 @@ class Session:
                     return "hung" if late else "caught"
         return ""
 
-    def run(self, tests: Sequence[str], number: int | None) -> str | None:
+    def run(self, tests: Sequence[str], number: int | None, seconds: int = LIMIT) -> str | None:
         """Run tests with an active mutant and return the first that fails or does not end."""
         result = self.folder / "result.jsonl"
         result.write_text("")
         self.end = fork(lambda: self.run_here([self.items[test] for test in tests], number, result),
-                        self.folder / f"{number}.log")
+                        self.folder / f"{number}.log", seconds)
         lines = [json.loads(line) for line in result.read_text().splitlines()]
         for test, seconds, reached in lines:
             self.known.seconds[test] = seconds
@@ -216,7 +255,7 @@ class Session:
                 file.write(json.dumps([item.nodeid, took, sorted(reached)]) + "\n")
                 file.flush()
                 reaching += number in reached
-                if reaching == REACHING or time.process_time() - began > ENOUGH:
+                if reaching == REACHING or (number is not None and time.process_time() - began > ENOUGH):
                     break
         return 0
 
@@ -267,7 +306,7 @@ def in_few_files(tests: Iterable[str]) -> list[str]:
         file = test.partition("::")[0]
         if file in chosen or len(chosen) < FILES:
             chosen.setdefault(file, []).append(test)
-        if sum(map(len, chosen.values())) == 2 * REACHING:
+        if sum(map(len, chosen.values())) == FRESH:
             break
     return [test for found in chosen.values() for test in found]
 
