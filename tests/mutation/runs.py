@@ -34,9 +34,9 @@ IMPORTED = "torch", "scipy.special", "IPython", "hypothesis", "nbmake.pytest_plu
 #: Tests that need a browser or minutes.
 LEFT_OUT = ("tests/browser", "tests/course/test_release.py", "tests/course/test_mutations.py", "tests/mutation")
 #: How many tests that reach a mutant are to pass with it; how many are tried at once, and how often.
-REACHING, TRIED, ROUNDS = 100, 40, 6
+REACHING, TRIED, ROUNDS = 60, 40, 4
 #: Of a test, how many parameters are surveyed, and how many are tried without knowing whether they reach a mutant.
-SURVEYED, VARIANTS = 6, 3
+SURVEYED, VARIANTS, SURVEYORS = 5, 3, 2
 #: How many tests are tried if the library is imported anew, of how many modules.
 FRESH, FILES = 40, 6
 #: Seconds: of the processor, after which no more tests begin, and of a run; of a run's clock.
@@ -141,22 +141,22 @@ class Session:
         self.known = Known({name: words_of(item) for name, item in self.items.items()})
         imported = frozenset(self.planted.reached)
         os.environ[LOG] = str(self.folder / "reached")
-        survey = self.folder / "survey.jsonl"
-        if not survey.exists():
-            fork(lambda: self.survey(survey), self.folder / "survey.log", DAY)
-        for test, seconds, reached in map(json.loads, survey.read_text().splitlines()):
-            if seconds is None:
-                self.known.broken.add(test)
-            else:
-                self.known.seconds[test], self.known.reached[test] = seconds, frozenset(reached)
+        surveys = [start(lambda: self.survey(part), self.folder / f"survey{part}.log", DAY)  # noqa: B023
+                   for part in range(SURVEYORS)]
+        for child in surveys:
+            os.waitpid(child, 0)
+        self.read_surveys()
         children = [start(lambda: self.work(imported, worker), self.folder / f"worker{worker}.log", DAY)  # noqa: B023
                     for worker in range(self.workers)]
         for child in children:
             os.waitpid(child, 0)
         return True
 
-    def survey(self, survey: Path) -> int:
-        """Run some parameters of each test without a mutant, and note how long it takes and what it reaches."""
+    def survey(self, part: int) -> int:
+        """Run some parameters of each test without a mutant, and note how long it takes and what it reaches; skip what
+        an earlier run of the tool has noted.
+        """
+        self.read_surveys()
         functions: defaultdict[str, list[str]] = defaultdict(list)
         for test in self.items:
             functions[test.partition("[")[0]].append(test)
@@ -164,21 +164,31 @@ class Session:
         for function, tests in functions.items():
             step = -(-len(tests) // SURVEYED)
             files[function.partition("::")[0]] += tests[step // 2::step]
-        for file, tests in files.items():
-            began = time.time()
+        mine, self.folder = list(files)[part::SURVEYORS], self.folder / f"survey{part}"
+        self.folder.mkdir(exist_ok=True)
+        os.environ[LOG] = str(self.folder / "reached")
+        for file in mine:
+            if not self.known.seconds.keys().isdisjoint(files[file]):
+                continue
+            tests, began = files[file], time.time()
             while tests:
-                failing = self.run(tests, None, 2 * LIMIT)
-                with open(survey, "a", encoding="utf-8") as out:
-                    done = tests[:tests.index(failing)] if failing else tests
-                    for test in done:
-                        if test in self.known.seconds:
-                            row = test, self.known.seconds[test], sorted(self.known.reached[test])
-                            out.write(json.dumps(row) + "\n")
-                    if failing:
-                        out.write(json.dumps([failing, None, []]) + "\n")
+                failing = self.run(tests, None)
+                done = tests[:tests.index(failing)] if failing else tests
+                rows = [(test, self.known.seconds[test], sorted(self.known.reached[test])) for test in done]
+                rows += [(failing, -1., [])] * bool(failing)
+                with open(self.folder.with_suffix(".jsonl"), "a", encoding="utf-8") as out:
+                    out.writelines(json.dumps(row) + "\n" for row in rows)
                 tests = tests[len(done) + 1:] if not self.end.late else []
             print(file, round(time.time() - began), flush=True)
         return 0
+
+    def read_surveys(self) -> None:
+        for file in self.folder.glob("survey*.jsonl"):
+            for test, seconds, reached in map(json.loads, file.read_text().splitlines()):
+                if seconds < 0:
+                    self.known.broken.add(test)
+                else:
+                    self.known.seconds[test], self.known.reached[test] = seconds, frozenset(reached)
 
     def work(self, imported: frozenset[int], worker: int) -> int:
         """Try a worker's part of the mutants; of those that their modules' import reaches, choose the tests."""
