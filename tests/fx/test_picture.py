@@ -1,6 +1,7 @@
 """A graph as facts, as text and as a picture, of this library and of PyTorch."""
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -104,6 +105,21 @@ def test_drawings_are_files_without_graphviz(module, tmp_path) -> None:
     assert "first.linear" in texts and "operator.mul" in texts
     dot = drawer.get_main_dot_graph().to_string()
     assert 'relu [label="{name=%relu|op_code=call_function|target=torch.relu' in dot and "relu -> mul;" in dot
+
+
+def test_drawings_have_a_colour_for_each_kind_of_node() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer, self.weight = nn.Linear(2, 2), nn.Parameter(torch.ones(2))
+
+        def forward(self, x):
+            return torch.relu(self.layer(x) * self.weight).sum()
+
+    dot = FxGraphDrawer(fx.symbolic_trace(Net()), "net").get_main_dot_graph().to_string()
+    assert re.findall(r"^(\w+) .*fillcolor=(\w+)", dot, re.MULTILINE) == [
+        ("x", "AliceBlue"), ("layer", "LemonChiffon1"), ("weight", "LightGrey"), ("mul", "CadetBlue"),
+        ("relu", "CadetBlue"), ("sum_1", "Peru"), ("output", "PowderBlue")]
 
 
 def test_pytorch_graphs_are_drawn_too() -> None:

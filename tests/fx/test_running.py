@@ -13,8 +13,9 @@ import mindtorch as torch
 from mindtorch import fx, nn
 from mindtorch.fx import traceback as fx_traceback
 from mindtorch.fx.experimental.const_fold import split_const_subgraphs
-from mindtorch.fx.experimental.optimization import fuse, remove_dropout
+from mindtorch.fx.experimental.optimization import extract_subgraph, fuse, optimize_for_inference, remove_dropout
 from mindtorch.fx.operator_schemas import normalize_function
+from mindtorch.fx.passes import pass_manager
 from mindtorch.fx.passes.dialect.common.cse_pass import CSEPass
 from mindtorch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from mindtorch.fx.passes.infra.pass_manager import PassManager, this_before_that_pass_constraint
@@ -145,6 +146,27 @@ def test_batch_norms_are_folded_into_convolutions() -> None:
     fused = remove_dropout(fuse(net))
     assert not any(isinstance(module, (nn.BatchNorm2d, nn.Dropout)) for module in fused.modules())
     assert torch.allclose(fused(X), net(X), atol=1e-6)
+
+
+@pytest.mark.parametrize(("settings", "left"), [
+    (None, set()), ({"conv_bn_fuse": False}, {nn.BatchNorm2d}), ({"remove_dropout": False}, {nn.Dropout})])
+def test_a_module_is_made_ready_for_inference_as_far_as_is_asked_for(settings, left) -> None:
+    net = Net().eval()
+    ready = optimize_for_inference(net, settings)
+    assert {type(module) for module in ready.modules()} & {nn.BatchNorm2d, nn.Dropout} == left
+    assert torch.allclose(ready(X), net(X), atol=1e-6)
+
+
+def test_a_subgraph_takes_values_and_returns_those_of_its_outputs() -> None:
+    net = Net().eval()
+    nodes = {node.name: node for node in fx.symbolic_trace(net).graph.nodes}
+    inner = [nodes["relu"], nodes["drop"]]
+    part = extract_subgraph(net, inner, [nodes["norm"]], inner)
+    assert [node.name for node in part.graph.nodes] == ["norm", "relu", "drop", "output"]
+    first, second = part(X)
+    assert torch.equal(first, X.relu()) and torch.equal(second, X.relu())
+    with pytest.raises(KeyError):
+        extract_subgraph(net, inner, [nodes["conv"]], inner)
 
 
 def test_repeated_nodes_are_computed_once() -> None:
@@ -278,3 +300,26 @@ def test_parameters_of_functions_are_annotated_by_types() -> None:
     functional = torch.nn.functional
     for function, name in ((functional.relu, "input"), (functional.linear, "weight"), (functional.mse_loss, "target")):
         assert inspect.signature(function).parameters[name].annotation is torch.Tensor
+
+
+def test_functions_are_wrapped_as_passes() -> None:
+    def append(module: list[str]) -> None:
+        module.append("a")
+
+    def extend(module: list[str]) -> list[str]:
+        return [*module, "b"]
+
+    in_place, logged = pass_manager.inplace_wrapper(append), pass_manager.log_hook(extend)
+    assert in_place([]) == ["a"] and logged(["x"]) == ["x", "b"] and (in_place.__name__, logged.__name__) == (
+        "append", "extend")
+    assert pass_manager.loop_pass(extend, 3)([]) == ["b"] * 3
+    assert pass_manager.loop_pass(extend, predicate=lambda module: len(module) < 2)([]) == ["b"] * 2
+    for settings in {}, {"n_iter": 1, "predicate": bool}:
+        with pytest.raises(AssertionError, match="Exactly one of"):
+            pass_manager.loop_pass(extend, **settings)
+    constraint = pass_manager.these_before_those_pass_constraint(append, extend)
+    assert [constraint(first, then) for first in (in_place, extend) for then in (in_place, extend)] == [
+        True, True, False, True]
+    assert pass_manager.PassManager([in_place, extend], [constraint])(["m"]) == ["m", "a", "b"]
+    with pytest.raises(RuntimeError, match="pass schedule constraint violated"):
+        pass_manager.PassManager([extend, in_place], [constraint]).validate()

@@ -69,7 +69,8 @@ def test_shapes_are_recorded_as_by_pytorch() -> None:
     for library in (mindtorch, torch):
         module = traced(library, "Convolutions").eval()
         library.fx.passes.shape_prop.ShapeProp(module).propagate(library.ones(2, 1, 8, 8))
-        metas.append([[tuple(meta.shape), str(meta.dtype), tuple(meta.stride), str(meta.memory_format)]
+        metas.append([[tuple(meta.shape), str(meta.dtype), meta.requires_grad, tuple(meta.stride),
+                       str(meta.memory_format), meta.is_quantized, meta.qparams]
                       for node in module.graph.nodes for meta in [node.meta["tensor_meta"]]])
     assert metas[0] == metas[1] and metas[0][0][0] == (2, 1, 8, 8)
 
@@ -134,3 +135,23 @@ def test_the_head_of_a_modules_graph_has_pytorchs_annotations(make: Any) -> None
         tracer = type("Whole", (library.fx.Tracer,), {"is_leaf_module": lambda *_: True})()
         heads.append(library.fx.GraphModule(module, tracer.trace(module)).code.strip().splitlines()[0])
     assert heads[0] == heads[1]
+
+
+def test_lines_of_nodes_have_the_layouts_that_are_noted_in_their_metadata() -> None:
+    lines = []
+    for library in (mindtorch, torch):
+        _, first, second, _ = library.fx.symbolic_trace(lambda x: x.relu() + 1).graph.nodes
+        first.type, first.meta["tensor_meta"] = library.Tensor, library.ones(2, 3)
+        second.meta |= {"val": library.ones(3, 2).t(), "tensor_meta": (1,)}
+        told = [node.format_node(include_tensor_metadata=asked) for node in (first, second) for asked in (False, True)]
+        del second.meta["val"]
+        lines.append([*told, second.format_node(include_tensor_metadata=True)])
+    assert lines[0] == lines[1] and '"f32[2, 3][1, 2]cpu"' in lines[0][3]
+
+
+def test_sources_of_nodes_are_equal_if_their_facts_are() -> None:
+    for library in (mindtorch, torch):
+        source, created = library.fx.traceback.NodeSource, library.fx.traceback.NodeSourceAction.CREATE
+        _, first, second, _ = library.fx.symbolic_trace(lambda x: x.relu() + 1).graph.nodes
+        sources = source(first, "pass", created), source(first, "pass", created), source(second, "pass", created)
+        assert sources[0] == sources[1] != sources[2] and len(set(sources)) == 2 and sources[0] != "pass"

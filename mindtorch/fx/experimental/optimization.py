@@ -85,7 +85,6 @@ def extract_subgraph(orig_module: Module, nodes: Sequence[Node], inputs: Sequenc
     for node in nodes:
         copies[node] = graph.node_copy(node, copies.__getitem__)
     graph.output([copies[node] for node in outputs])
-    graph.lint()
     return GraphModule(orig_module, graph)
 
 
