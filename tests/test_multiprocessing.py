@@ -126,3 +126,11 @@ def test_an_interrupt_while_processes_are_waited_for_ends_them(monkeypatch: pyte
     with pytest.raises(KeyboardInterrupt):
         mp.start_processes(_sleep, nprocs=2)
     assert not multiprocessing.active_children()
+
+
+def test_storages_are_shared_by_descriptors() -> None:
+    mp.set_sharing_strategy("file_descriptor")
+    mp.set_sharing_strategy("file_system")  # shares by descriptors, too
+    assert mp.get_sharing_strategy() == "file_descriptor"
+    with pytest.raises(AssertionError, match="invalid sharing strategy 'names'"):
+        mp.set_sharing_strategy("names")

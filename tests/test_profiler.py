@@ -74,3 +74,11 @@ def test_nothing_is_observed_after_a_profile() -> None:
     from mindtorch._dispatch import observers
 
     assert observers._observers == ()
+
+
+@pytest.mark.parametrize("settings", [
+    {"wait": 1, "warmup": 1, "active": 2, "repeat": 2, "skip_first": 1}, {"wait": 0, "warmup": 2, "active": 1},
+    {"wait": 1, "warmup": 1, "active": 1, "repeat": 2, "skip_first": 1, "skip_first_wait": 1}])
+def test_a_schedule_repeats_its_cycle_as_often_as_is_asked_for(settings) -> None:
+    mine, theirs = (lib.profiler.schedule(**settings) for lib in (torch, reference))
+    assert [mine(step).name for step in range(13)] == [theirs(step).name for step in range(13)]

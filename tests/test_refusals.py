@@ -148,3 +148,14 @@ def test_a_search_is_refused_for_dtypes_without_an_order(program: Program) -> No
                               {"momentum": 0}, {"momentum": 1e-3})])
 def test_nesterov_needs_a_momentum_and_no_dampening(program: Program) -> None:
     assert_same_outcome(program)
+
+
+@each_program(
+    lambda t: t.histogram(t.ones(3), t.tensor([0.0, 2.0]), weight=t.ones(2)),
+    lambda t: t.histogram(t.ones(3), 4, weight=t.ones(2)),
+    lambda t: t.histogram(t.ones(3), t.tensor([0.0, 2.0]), weight=t.ones(3, dtype=t.float64)),
+    lambda t: t.searchsorted(t.ones(3), t.ones(1), sorter=t.arange(3, dtype=t.int32)),
+    lambda t: t.searchsorted(t.tensor([3.0, 1, 2]), t.tensor([1.5]), sorter=t.tensor([1, 2, 0])),
+)
+def test_weights_and_sorters_have_the_size_and_dtype_of_what_they_belong_to(program: Program) -> None:
+    assert_same_outcome(program)

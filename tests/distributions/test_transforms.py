@@ -115,3 +115,12 @@ def test_constraints_and_their_transforms(code: str) -> None:
     )])
 def test_shapes_are_cut_where_the_transforms_need_it(program: Program) -> None:
     assert_same_outcome(program)
+
+
+@each_program(
+    lambda t: t.distributions.IndependentTransform(t.distributions.ExpTransform(), 2)(t.ones(3)),
+    lambda t: t.distributions.IndependentTransform(t.distributions.ExpTransform(), 2).inv(t.ones(3)),
+    lambda t: t.distributions.IndependentTransform(t.distributions.ExpTransform(), 2)(t.ones(2, 3)),
+)
+def test_a_transform_of_whole_dimensions_takes_no_fewer(program: Program) -> None:
+    assert_same_outcome(program)

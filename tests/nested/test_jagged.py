@@ -13,6 +13,7 @@ import pytest
 import mindtorch
 from mindtorch.introspect import tensor_facts
 from mindtorch.viz import tensor_card
+from tests.both import assert_same_outcome
 
 torch = pytest.importorskip("torch", reason="PyTorch, the reference of these tests, is not installed")
 Program = Callable[[Any, Any], Any]
@@ -195,3 +196,13 @@ def test_left_out_operators_say_so() -> None:
         example(mindtorch).cumsum(1)
     with pytest.raises(RuntimeError, match=r"stands for sizes that differ from row to row"):
         int(example(mindtorch).shape[1])
+
+
+@pytest.mark.parametrize("offsets", [("[0, 1, 3]", "meta"), ("[[0, 1, 3]]", "cpu"), ("[0, 1, 3]", "cpu")])
+def test_offsets_are_a_vector_on_the_device_of_the_values(offsets) -> None:
+    def program(t):
+        made = t.nested._internal.nested_tensor.NestedTensor(
+            t.ones(3), t.tensor(eval(offsets[0]), device=offsets[1]))
+        return [part.tolist() for part in made.unbind()]
+
+    assert_same_outcome(program)

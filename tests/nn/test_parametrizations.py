@@ -8,6 +8,7 @@ import pickle
 import pytest
 
 import mindtorch
+from tests.both import assert_same_outcome, each_program
 from tests.nn.both import plain, same
 from tests.support import torch
 
@@ -197,3 +198,31 @@ def test_spectral_norm_reads_the_state_of_pytorch_0_4():
 
     same(program)
     same(lambda t: t.nn.utils.spectral_norm(t.nn.Linear(3, 2)).load_state_dict({"bias": t.zeros(2)}))
+
+
+@each_program(*[
+    lambda t, settings=settings: t.nn.utils.parametrizations.spectral_norm(t.nn.Linear(2, 3), **settings)  # type: ignore[misc]
+    for settings in ({"dim": 2}, {"dim": -3}, {"n_power_iterations": 0})])
+def test_a_spectral_norm_has_a_dimension_and_iterations(program) -> None:
+    assert_same_outcome(program)
+
+
+@pytest.mark.parametrize("kind", ["unstructured", "structured", "global", "strange"])
+def test_a_container_leaves_to_a_method_of_each_type_what_the_others_have_left(kind) -> None:
+    def program(t):
+        prune = t.nn.utils.prune
+
+        class Smallest(prune.BasePruningMethod):
+            PRUNING_TYPE, dim = kind, 1
+
+            def compute_mask(self, tensor, default_mask):
+                seen.append(tensor)
+                return default_mask * (tensor != tensor.min())
+
+        seen, container = [], prune.PruningContainer()
+        container._tensor_name = Smallest._tensor_name = "weight"
+        container.add_pruning_method(Smallest())
+        weight = t.tensor([[3.0, 1.0, 0.5], [2.0, 4.0, 6.0]])
+        return container.compute_mask(weight, t.tensor([[1.0, 1, 0], [1, 1, 0]])), seen
+
+    assert_same_outcome(program)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import pytest
 
 import mindtorch
+from tests.both import assert_same_outcome, each_program
 from tests.nn.both import same
 
 
@@ -83,3 +84,22 @@ def test_a_module_that_stands_twice_gets_its_parameters_back() -> None:
     given = {"0.weight": mindtorch.full((2,), 3.), "0.running_mean": mindtorch.zeros(2)}
     mindtorch.func.functional_call(twice, given, mindtorch.tensor([[1., 2.], [3., 6.]]))
     assert layer.weight is weight and layer.running_mean.tolist() == [0., 0.] and given["0.running_mean"].any()
+
+
+def test_a_prefix_is_taken_off_the_names_of_a_state_and_of_its_metadata():
+    def program(t):
+        state = t.nn.ModuleDict({"module": t.nn.Sequential(t.nn.Linear(1, 1))}).state_dict()
+        t.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
+        return sorted(state), sorted(state._metadata)
+
+    same(program)
+
+
+@each_program(
+    lambda t: t.nn.utils.rnn.PackedSequence((t.ones(3), t.tensor([2, 1]))),
+    lambda t: t.nn.utils.rnn.PackedSequence(t.ones(3), t.tensor([2, 1]), t.tensor([1, 0])),
+    lambda t: t.nn.utils.rnn.PackedSequence([t.ones(3)]), lambda t: t.nn.utils.rnn.PackedSequence(t.ones(3)),
+    lambda t: t.nn.utils.rnn.PackedSequence(t.ones(3), t.tensor([2, 1], device="meta")),
+)
+def test_a_packed_sequence_is_made_of_its_parts(program):
+    assert_same_outcome(program)

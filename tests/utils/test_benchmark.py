@@ -82,3 +82,14 @@ def test_what_cannot_be_measured_is_refused() -> None:
         benchmark.Compare([1.0])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="No measurements"):
         _ = benchmark.Measurement(1, [], benchmark.TaskSpec("x", "")).median
+
+
+def test_runs_that_are_measured_together_are_many_enough_for_the_clock() -> None:
+    clock = [0.0]
+
+    def run() -> None:
+        clock[0] += 2e-7
+
+    timer = benchmark.Timer("run()", globals={"run": run}, timer=lambda: clock[0])
+    assert [timer.blocked_autorange(min_run_time=least).number_per_run for least in (0.01, 0.2, 1.0)] == [
+        512, 1280, 6400]
