@@ -3,6 +3,7 @@ Large arrays are processed in blocks that stay in the cache.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, prod
@@ -23,7 +24,7 @@ from .._dtype import float32
 from .dims import Dim
 from .fusion import FLOATS, PRODUCTS, Group, pointwise_row
 from .graph import Step, Value
-from .loops import loop_of, type_of
+from .loops import Written, loop_of, type_of
 from .rows import RowWriter
 
 #: Statements that write into ``{out}``, for operators whose row would make an array of its own.
@@ -79,10 +80,11 @@ class KernelWriter:
         self.program, self.group, self.results, self.blocked = program, group, results, blocked
         self.names = {value: program.spell(value) for value in (*group.inputs, *results)}
         self.body: list[str] = []
+        self.calls: list[tuple[str, list[str]]] = []  # those of loops in the body
         self.scratch: list[Any] = []  # the dtype of each
 
-    def write(self, name: str) -> tuple[str, list[tuple[tuple[int, ...], Any]]]:
-        """Return the kernel's text, and the shapes and dtypes of its scratch arrays."""
+    def write(self, name: str) -> Written:
+        """Return the kernel."""
         group, shape = self.group, self.group.shape
         flat = self.blocked and all((value.shape == shape and value.is_contiguous) or not value.shape
                                     for value in group.inputs)
@@ -104,7 +106,8 @@ class KernelWriter:
             spelled = [f"work_{number}" for number in range(len(self.scratch))]
             head = [f"def {name}({', '.join([*names, *spelled])}):", f'    """{said}"""']
             lines = [*before, *head, *[f"    {line}" for line in self.body]]
-            return "\n".join(lines), [(shape, d) for d in self.scratch]
+            alone = len(self.calls) == len(self.body) and not self.scratch
+            return Written("\n".join(lines), [(shape, d) for d in self.scratch], before, self.calls if alone else [])
         rows = prod(shape) if flat else shape[0]
         inner = prod(shape) // rows
         step: Any = (LARGE if before else BLOCK) // inner  # a loop keeps nothing in the cache
@@ -122,13 +125,15 @@ class KernelWriter:
             made.append(f"work_{number} = empty((len({parts[0][0]}){tail or ','}), {dtype.name})")
         lines = [*before, *head, *[f"        {line}" for line in (*made, *self.body)], "",
                  f"    each_block(block, {rows}, {step}, {prod(shape)})"]
-        return "\n".join(lines), []
+        return Written("\n".join(lines))
 
     def _repays_loop(self) -> bool:
         """Return whether a loop repays its compilation: the arrays are not small, and NumPy would pass over them
-        several times.
+        several times; or a loop multiplies matrices before, which takes no call of its own then.
         """
         steps = [step for step in self.group.steps if step.op.name not in PRODUCTS]
+        if len(steps) < len(self.group.steps) and self._product_loop(self.group.steps[0]) is not None:
+            return bool(steps)
         passes = len(steps) + sum(not self._is_ufunc(step) and step.op.name not in WRITTEN for step in steps)
         size = prod(self.group.shape)
         return (size >= MANY or size.__class__ is Dim) and (passes > 1 or self.blocked)
@@ -160,8 +165,13 @@ class KernelWriter:
             self._statement(first, target)
             if target == "work_0":
                 self.scratch.append(first.outputs[0].dtype)
-        self.body.append(f"{loop_name}({', '.join([*own, *map(self._element, taken)])})")
+        self._call(loop_name, [*own, *map(self._element, taken)])
         return [*lines, "", ""]
+
+    def _call(self, name: str, arguments: list[str]) -> None:
+        """Write the call of a loop."""
+        self.calls.append((name, arguments))
+        self.body.append(f"{name}({', '.join(arguments)})")
 
     def _steps(self) -> None:
         group = self.group
@@ -205,9 +215,12 @@ class KernelWriter:
         spelled = [self._operand(arg, step) for arg in step.args]
         name = step.op.name
         if name in PRODUCTS:
+            by_loop = self._product_loop(step)
+            if by_loop is not None:
+                self._call(by_loop, [spelled[0], spelled[1] + ".T" * (by_loop == "product_transposed"), target])
+                return
             product = "dot" if name == "mm" else "matmul"  # which takes longer to begin
-            self.body.append(self._product(step, spelled, target) or (
-                f"numpy.{product}({spelled[0]}, {spelled[1]}, out={target})"))
+            self.body.append(f"numpy.{product}({spelled[0]}, {spelled[1]}, out={target})")
             return
         row = pointwise_row(step)
         if name in WRITTEN:
@@ -222,8 +235,8 @@ class KernelWriter:
             call = f"kernels.{function}({', '.join(spelled)})"
             self.body.append(f"{target}[...] = {call}" if into is None else f"{call[:-1]}, out={target})")
 
-    def _product(self, step: Step, spelled: list[str], target: str) -> str | None:
-        """Return the statement that multiplies matrices by a loop; None if BLAS is to do it, which shares large ones
+    def _product_loop(self, step: Step) -> str | None:
+        """Return the name of the loop that multiplies matrices; None if BLAS is to do it, which shares large ones
         among threads.
         """
         first, second = step.args
@@ -231,17 +244,14 @@ class KernelWriter:
         if (step.op.name != "mm" or first.dtype is not float32 or work > (MULTIPLIED if thread_count() == 1 else SHARED)
                 or not loops.has_wide_vectors()):
             return None
-        if second.is_contiguous:
-            name, given = "product", spelled[1]
-        elif second.stride == (1, second.shape[0]):
-            name, given = "product_transposed", f"{spelled[1]}.T"
-        else:
+        if not second.is_contiguous and second.stride != (1, second.shape[0]):
             return None
+        name = "product" if second.is_contiguous else "product_transposed"
         compiled = getattr(loops, name).compiled(work)
         if compiled is None:
             return None
         self.program.names[name] = compiled
-        return f"{name}({spelled[0]}, {given}, {target})"
+        return name
 
     @staticmethod
     def _typed(arg: Any, position: int, step: Step) -> Any:
@@ -270,9 +280,64 @@ def is_compiled(program: Any, name: str, lines: list[str]) -> bool:
     return True
 
 
-def kernel_over_rows(program: Any, group: Group, results: list[Value], name: str) -> str | None:
-    """Return the text of a kernel with reductions; None if it is one plain reduction, or no loop computes it."""
+def kernel_over_rows(program: Any, group: Group, results: list[Value], name: str) -> Written | None:
+    """Return a kernel with reductions; None if it is one plain reduction, or no loop computes it."""
     if len(group.steps) == 1 and group.steps[0].op.name in PLAIN:
         return None
     said = " -> ".join(step.op.packet.strip("_") for step in group.steps)
     return RowWriter(program, group, results).write(name, said, lambda *loop: is_compiled(program, *loop))
+
+
+#: The loop that adds up the rows of a matrix, four at a time.
+SUM_OF_COLUMNS = """
+def {name}(x, out):
+    whole = x.shape[0] // 4 * 4
+    for j in range(x.shape[1]):
+        out[j] = 0
+    for i in range(0, whole, 4):
+        a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
+        for j in range(x.shape[1]):
+            out[j] += (a[j] + b[j]) + (c[j] + d[j])
+    for i in range(whole, x.shape[0]):
+        for j in range(x.shape[1]):
+            out[j] += x[i, j]
+"""
+
+
+def sum_of_columns(program: Any, group: Group, results: list[Value], name: str) -> Written | None:
+    """Return the kernel of a step that adds up the rows of a matrix; None if no loop can be compiled."""
+    source, out, dtype = program.spell(group.inputs[0]), program.spell(results[0]), results[0].dtype.name
+    loop_name = "sum_of_columns" + "_of_float64" * (dtype == "float64")
+    lines: list[str] = []
+    if loop_name not in program.names:
+        lines = [f'@loop("{dtype}[:,::1]", "{dtype}[::1]")',
+                 *SUM_OF_COLUMNS.format(name=loop_name).strip().splitlines(), "", ""]
+        if not is_compiled(program, loop_name, lines[:-2]):
+            return None
+    text = [*lines, f"def {name}({source}, {out}):", '    """sum, by a compiled loop"""',
+            f"    {loop_name}({source}, {out})"]
+    return Written("\n".join(text), [], lines, [(loop_name, [source, out])])
+
+
+def in_turn(program: Any, name: str, group: Group, results: list[Value], kernels: list[Written]) -> str:
+    """Return the text of one kernel that calls the loops of several, one after the other."""
+    parameters: dict[str, str] = {}  # by what is passed
+    lines = []
+    for loop_name, passed in (call for kernel in kernels for call in kernel.calls):
+        taken = []
+        for text in passed:
+            array = text.removesuffix(".item()")
+            if array not in parameters:
+                parameters[array] = array if array.isidentifier() else program.unique(
+                    "_".join(re.findall(r"\w+", array)))
+            taken.append(parameters[array] + text[len(array):])
+        lines.append(f"    {loop_name}({', '.join(taken)})")
+    said = " -> ".join(step.op.packet.strip("_") for step in group.steps)
+    in_turn_name = program.unique(f"{name}_loops")
+    program.names[in_turn_name] = None
+    return "\n".join([
+        *[line for kernel in kernels for line in kernel.loops], "@in_turn",
+        f"def {in_turn_name}({', '.join(parameters.values())}):", *lines, "", "",
+        f"def {name}({', '.join(map(program.spell, (*group.inputs, *results)))}):",
+        f'    """{said}, by compiled loops"""', f"    {in_turn_name}({', '.join(parameters)})",
+        *[f"    {line}" for kernel in kernels for line in kernel.checks]])

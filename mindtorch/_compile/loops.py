@@ -9,7 +9,7 @@ NumPy needs many passes are computed as in the loops of eager kernels.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
@@ -40,6 +40,19 @@ ACTIVATIONS = {
     "silu_backward": "activation.silu_backward_of({0}, {1})",
     "gelu": "activation.gelu_of({0})", "gelu_backward": "activation.gelu_backward_of({0}, {1})",
 }
+
+
+@dataclass
+class Written:
+    """A fused kernel: its text, and the shapes and dtypes of its scratch arrays. If it does nothing but call loops,
+    also the text of these loops, the calls, and what is to be checked after them.
+    """
+
+    text: str
+    scratch: list[tuple[tuple[int, ...], Any]] = field(default_factory=list)
+    loops: list[str] = field(default_factory=list)
+    calls: list[tuple[str, list[str]]] = field(default_factory=list)
+    checks: list[str] = field(default_factory=list)
 
 
 @dataclass

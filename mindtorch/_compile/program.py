@@ -31,7 +31,8 @@ from .breaks import CannotCompile
 from .dims import Dim, evaluated, has_dims, named_in, places_of, symbols_of
 from .fusion import FLOATS, PRODUCTS, Group, groups_of
 from .graph import Graph, Memory, Step, Value
-from .kernels import KernelWriter, kernel_over_rows
+from .kernels import KernelWriter, in_turn, kernel_over_rows, sum_of_columns
+from .loops import Written
 from .observing import told
 from .running import BY_NUMPY, Extern, SizedExtern, row_of, strided
 
@@ -41,7 +42,7 @@ MOST_SIZES = 16  #: combinations of sizes for which buffers are kept
 ROWS = 256
 #: Names with a fixed meaning in programs.
 RESERVED = frozenset({*kwlist, "aten", "ones", "kernels", "loop", "activation", "reduction", "product",
-                      "product_transposed", "range", "len", "at", "block",
+                      "product_transposed", "in_turn", "sum_of_columns", "sum_of_columns_of_float64", "range", "len", "at", "block",
                       "inputs", "buffers", "kept", *(dtype.name for dtype in BY_NUMPY.values()),
                       *(f"work_{i}" for i in range(100)),
                       *(f"ones_{i}{kind}" for i in range(ROWS + 1) for kind in ("", "_of_float64"))})
@@ -59,6 +60,17 @@ class Buffer:
 
     nbytes: int
     values: list[str] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Kernel:
+    """A fused kernel of a program that is being written."""
+
+    name: str
+    group: Group
+    results: list[Value]
+    written: Written
+    arguments: list[str] = field(default_factory=list)  #: beside the group's inputs and the results
 
 
 @dataclass
@@ -127,6 +139,7 @@ class Writer:
         self.graph, self.further = graph, further  #: symbols that are given as further inputs
         self.lines: list[str] = []
         self.kernels: list[str] = []
+        self.waiting: list[Kernel] = []  # kernels of loops, to be called together
         self.names: dict[str, Any] = {"numpy": np, "empty": allocate, "each_block": each_block, "zero": ZEROS,
                                       "inf": inf, "strided": strided}
         self.groups: dict[str, Group] = {}
@@ -178,12 +191,13 @@ class Writer:
             for number in [n for n, memories in held.items() if all(uses[m] <= position for m in memories)]:
                 del held[number]
                 self._free.append(number)
+        self._end_turn()
         self.lines += [f"{self.spell(target)}[...] = {self.spell(value)}" for target, value in graph.writes]
         results = ", ".join(self.spell(value) for value in graph.outputs)
         return self._program(f"return {results},".replace("return ,", "return ()"))
 
     def _group(self, group: Group, position: int, uses: dict[object, int], held: dict[int, list[object]]) -> None:
-        if not group.fused:
+        if not group.fused and not (self.waiting and self._sums_columns(group.steps[0])):
             self._call(group.steps[0])
         elif not self._kernel(group, position, uses, held):
             for part in groups_of(Graph([], group.steps, []), by_rows=False):
@@ -213,8 +227,11 @@ class Writer:
     def _call(self, step: Step) -> None:
         where = comment([step])
         if step.makes_view and (written := self._view(step)) is not None:
+            if ".reshape(" in written and not step.args[0].is_contiguous:
+                self._end_turn()  # it may be a copy
             self.lines.append(written)
             return
+        self._end_turn()
         if (summed := self._dot(step) or self._sum(step)) is not None:
             self.lines.append(summed + where)
             return
@@ -246,10 +263,7 @@ class Writer:
         to the operator.
         """
         source, out = step.args[0], step.outputs[0]
-        if (step.op.name != "sum.dim_IntList" or row_of(step) is None or len(source.shape) != 2
-                or source.dtype not in FLOATS or out is None or out.dtype is not source.dtype
-                or tuple(step.args[1] or ()) not in ((0,), (-2,))
-                or not source.is_contiguous):
+        if not self._sums_columns(step):
             return None
         rows, columns = source.shape
         if rows.__class__ is Dim:
@@ -262,6 +276,14 @@ class Writer:
         self.names.setdefault(ones, np.ones(rows, source.dtype.np))
         product = f"{ones}.dot({self.spell(source)})"
         return f"{self.spell(out)} = {product}" + (f".reshape(1, {columns})" if len(out.shape) == 2 else "")
+
+    @staticmethod
+    def _sums_columns(step: Step) -> bool:
+        """Return whether a step adds up the rows of a contiguous matrix."""
+        source, out = step.args[0], step.outputs[0]
+        return (step.op.name == "sum.dim_IntList" and row_of(step) is not None and len(source.shape) == 2
+                and source.dtype in FLOATS and out is not None and out.dtype is source.dtype
+                and tuple(step.args[1] or ()) in ((0,), (-2,)) and source.is_contiguous)
 
     def operator(self, step: Step) -> str:
         """Return an operator's name in the program: ``aten.sum``, with its overload if another operator has that name,
@@ -383,17 +405,16 @@ class Writer:
         results = [value for step in steps for value in step.outputs if value is not None and (
             value in self.results or step.op.name == "nll_loss_forward"
             or any(user not in inside for user in self.users.get(value, ())))]
-        label = "_".join(dict.fromkeys(step.op.packet.strip("_") for step in steps))
-        name = label if len(steps) == 1 else "fused_" + label if len(label) <= 48 else f"fused_{len(steps)}_operators"
-        name = self.unique(name if len(steps) > 1 else f"{name}_into")
-        scratch: list[tuple[tuple[int, ...], Any]] = []
-        if group.has_rows:
-            text = kernel_over_rows(self, group, results, name)
-            if text is None:
-                return False
+        name = self._kernel_name(steps)
+        if not group.fused:
+            written = sum_of_columns(self, group, results, name)
+        elif group.has_rows:
+            written = kernel_over_rows(self, group, results, name)
         else:
             blocked = prod(shape) > BLOCK and steps[0].op.name not in PRODUCTS
-            text, scratch = KernelWriter(self, group, results, blocked).write(name)
+            written = KernelWriter(self, group, results, blocked).write(name)
+        if written is None:
+            return False
         for value in results:
             spelled = self.spell(value)
             if value.memory in self.escaping:
@@ -401,24 +422,53 @@ class Writer:
                 self.lines.append(f"{spelled} = empty({value.shape}, {value.dtype.name})")
             else:
                 held.setdefault(self._buffer(value, spelled), []).append(value.memory)
-        arguments = [*group.inputs, *results]
-        self.kernels.append(text)
-        self.groups[name] = group
-        self.names[name] = None
+        kernel = Kernel(name, group, results, written)
         taken = []
-        for number, (size, dtype) in enumerate(scratch):
+        for number, (size, dtype) in enumerate(written.scratch):
             spelled = self.unique(f"scratch_{number}")
             buffer = self._buffer(Value(spelled, size, contiguous_strides(size), 0, dtype, Memory()), spelled)
-            taken.append((buffer, spelled))
-        for buffer, _ in taken:  # free again as soon as the kernel is done
-            self._free.append(buffer)
-        symbols = symbols_of(text, [*self.sizes, *self.further])
+            kernel.arguments.append(spelled)
+            taken.append(buffer)
+        self._free += taken  # free again as soon as the kernel is done
+        symbols = symbols_of(written.text, [*self.sizes, *self.further])
         if symbols:
-            text = re.sub(rf"^(def {name}\(.*)\):$", rf"\g<1>, {', '.join(symbols)}):", text, flags=re.MULTILINE)
-            self.kernels[-1] = text
-        call = ", ".join([*map(self.spell, arguments), *(spelled for _, spelled in taken), *symbols])
-        self.lines.append(f"{name}({call}){comment(steps)}")
+            written.text = re.sub(rf"^(def {name}\(.*)\):$", rf"\g<1>, {', '.join(symbols)}):", written.text,
+                                  flags=re.MULTILINE)
+            kernel.arguments += symbols
+        if written.calls and not symbols:
+            self.waiting.append(kernel)
+        else:
+            self._end_turn()
+            self._add(kernel)
         return True
+
+    def _add(self, kernel: Kernel) -> None:
+        """Add a kernel and its call to the program."""
+        self.kernels.append(kernel.written.text)
+        self.groups[kernel.name] = kernel.group
+        self.names[kernel.name] = None
+        call = ", ".join([*map(self.spell, (*kernel.group.inputs, *kernel.results)), *kernel.arguments])
+        self.lines.append(f"{kernel.name}({call}){comment(kernel.group.steps)}")
+
+    def _end_turn(self) -> None:
+        """Add the kernels of loops that wait, as one kernel with one call of all loops."""
+        kernels, self.waiting = self.waiting, []
+        if sum(len(kernel.written.calls) for kernel in kernels) < 2:
+            for kernel in kernels:
+                self._add(kernel)
+            return
+        group = Group([step for kernel in kernels for step in kernel.group.steps], True, kernels[-1].group.shape)
+        results = [value for kernel in kernels for value in kernel.results]
+        name = kernels[0].name if len(kernels) == 1 else self._kernel_name(group.steps)
+        self.names["in_turn"] = loops.in_turn
+        text = in_turn(self, name, group, results, [kernel.written for kernel in kernels])
+        self._add(Kernel(name, group, results, Written(text)))
+
+    def _kernel_name(self, steps: list[Step]) -> str:
+        """Return a name for a kernel that computes these steps."""
+        label = "_".join(dict.fromkeys(step.op.packet.strip("_") for step in steps))
+        name = label if len(steps) == 1 else "fused_" + label if len(label) <= 48 else f"fused_{len(steps)}_operators"
+        return self.unique(name if len(steps) > 1 else f"{name}_into")
 
     def _buffer(self, value: Value, name: str) -> int:
         """Find room for a value: the free buffer that fits best, or a new one."""

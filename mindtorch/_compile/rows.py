@@ -15,7 +15,7 @@ from .._dtype import bool_, float32
 from .dims import Dim, symbols_of
 from .fusion import Group, is_total, shape_of_rows
 from .graph import Step, Value
-from .loops import expression
+from .loops import Written, expression
 
 #: Elements of a part of a sum of all elements: the parts' sums are added up in float64.
 PART = 1024
@@ -240,8 +240,8 @@ class RowWriter:
 
     # -- the text --------------------------------------------------------------------------------------------------
 
-    def write(self, name: str, said: str, compiled: Callable[[str, list[str]], bool]) -> str | None:
-        """Return the kernel's text; None if no loop computes it."""
+    def write(self, name: str, said: str, compiled: Callable[[str, list[str]], bool]) -> Written | None:
+        """Return the kernel; None if no loop computes it."""
         try:
             for step in self.group.steps:
                 self.step(step)
@@ -265,11 +265,12 @@ class RowWriter:
                  *[f"        {line}" for line in (*self.lines, *body)], *[f"    {line}" for line in self.ends]]
         if not compiled(loop_name, lines):
             return None
+        passed = [how for _, how in self.arguments.values()]
         arguments = [*map(self.program.spell, (*self.group.inputs, *self.results))]
-        passed = ", ".join(how for _, how in self.arguments.values())
-        return "\n".join([*lines, "", "", f"def {name}({', '.join(arguments)}):",
-                          f'    """{said}, by a compiled loop over rows"""', f"    {loop_name}({passed})",
-                          *[f"    {line}" for line in self.checks]])
+        text = [*lines, "", "", f"def {name}({', '.join(arguments)}):",
+                f'    """{said}, by a compiled loop over rows"""', f"    {loop_name}({', '.join(passed)})",
+                *[f"    {line}" for line in self.checks]]
+        return Written("\n".join(text), [], [*lines, "", ""], [(loop_name, passed)], self.checks)
 
     def body(self) -> list[str]:
         """Return the statements of a row, phase by phase."""

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from functools import cache
 from hashlib import blake2b
 from math import inf
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -155,6 +156,28 @@ def loop(*kinds: str) -> Callable[[Any], Callable[..., Any] | None]:
             return _written[name]
 
     return decorate
+
+
+class Place(int):
+    """The number of an argument, in place of an array."""
+
+    def item(self) -> Place:
+        """Return the place of the array whose element is the number that a loop takes."""
+        return self
+
+
+def in_turn(function: Any) -> Callable[..., None]:
+    """Make the decorated function of arrays, which calls compiled loops one after the other, one call of machine code.
+    Its arguments are passed to loops as they are, or the only element of an array as ``array.item()``.
+    """
+    code, calls = function.__code__, list[tuple[Any, tuple[int, ...]]]()
+
+    def noted(called: Any) -> Callable[..., None]:
+        return lambda *places: calls.append((called, places))
+
+    space = {name: noted(function.__globals__[name]) for name in code.co_names if name in function.__globals__}
+    FunctionType(code, space)(*map(Place, range(code.co_argcount)))
+    return machine_code.in_turn(calls)
 
 
 class ByDType:

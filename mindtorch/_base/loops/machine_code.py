@@ -137,12 +137,15 @@ def load(code: bytes) -> Callable[..., Any]:
     names = [kind for kind, *_ in kinds]
     has_rows = [*arrays] == [*range(len(arrays))]  # the numbers come last
     engine = llvm().create_mcjit_compiler(llvm().parse_assembly(
-        RUNTIME + entrance(about["name"], names, arrays) + entrance_of_rows(names, len(arrays)) * has_rows), machine)
+        RUNTIME + entrance(about["name"], names, arrays) + entrance_of_rows(names, len(arrays)) * has_rows
+        + entrance_of_places(names, arrays)), machine)
     engine.add_object_file(llvm().ObjectFileRef.from_data(compiled))
     engine.finalize_object()
     taken = [ctypes.py_object if i in arrays else SCALARS[kind] for i, kind in enumerate(names)]
     call = calling(ctypes.CFUNCTYPE(ctypes.c_int64, *taken)(engine.get_function_address("entrance")), arrays,
                    about["result"], engine)
+    call.by_places = engine.get_function_address("entrance_of_places")  # type: ignore[attr-defined]
+    call.numbers = frozenset(range(len(kinds))) - arrays.keys()  # type: ignore[attr-defined]
     if has_rows:
         of_rows = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.py_object, ctypes.c_int64, *taken[len(arrays):])(
             engine.get_function_address("entrance_of_rows"))
@@ -199,6 +202,85 @@ def entrance_of_rows(kinds: list[str], count: int) -> str:
     return "\n".join([*lines, f"  %status = call i64 @entrance({', '.join(taken)})", "  %next = add i64 %n, 1",
                       "  %went = icmp slt i64 %status, 2", "  br i1 %went, label %turn, label %done", "done:",
                       "  ret i64 %n", "}"]) + "\n"
+
+
+def entrance_of_places(kinds: list[str], arrays: dict[int, tuple[np.dtype, int, bool]]) -> str:
+    """Return LLVM's text of the function that calls ``entrance`` with items of a tuple of arrays, given the address of
+    the first item, and that of the offsets of the items to take. A number is the only element of an array.
+    """
+    lines = ["define i64 @entrance_of_places(i64 %items, i64 %places) {", "  %offsets = inttoptr i64 %places to ptr"]
+    for i, kind in enumerate(kinds):
+        lines += [f"  %place{i} = getelementptr i64, ptr %offsets, i64 {i}", f"  %offset{i} = load i64, ptr %place{i}",
+                  f"  %item{i} = add i64 %items, %offset{i}", f"  %at{i} = inttoptr i64 %item{i} to ptr",
+                  f"  %{'a' if i in arrays else 'array'}{i} = load i64, ptr %at{i}"]
+        if i in arrays:
+            continue
+        for name, offset, wanted in (("kind", KIND, np.ndarray), ("dtype", DESCRIPTION, np.dtype(kind))):
+            lines += [f"  %{name}_word{i} = add i64 %array{i}, {offset}",
+                      f"  %{name}_at{i} = inttoptr i64 %{name}_word{i} to ptr",
+                      f"  %{name}{i} = load i64, ptr %{name}_at{i}",
+                      f"  %{name}_fits{i} = icmp eq i64 %{name}{i}, {id(wanted)}",
+                      f"  br i1 %{name}_fits{i}, label %{name}_done{i}, label %unfit", f"{name}_done{i}:"]
+        lines += [f"  %data_word{i} = add i64 %array{i}, {DATA}", f"  %data_at{i} = inttoptr i64 %data_word{i} to ptr",
+                  f"  %data{i} = load ptr, ptr %data_at{i}", f"  %a{i} = load {TYPES[kind]}, ptr %data{i}, align 1"]
+    taken = ", ".join(f"i64 %a{i}" if i in arrays else f"{TYPES[kind]} %a{i}" for i, kind in enumerate(kinds))
+    return "\n".join([*lines, f"  %status = call i64 @entrance({taken})", "  ret i64 %status", "unfit:",
+                      f"  ret i64 {UNFIT}", "}"]) + "\n"
+
+
+#: LLVM's text of the function that calls ``entrance_of_places`` of one loop after the other, given a tuple of arrays,
+#: and the address of a table with the address and the places of each. It returns the number of the first call that the
+#: code cannot take, or of calls.
+IN_TURN = f"""
+define i64 @in_turn(i64 %arrays, i64 %table, i64 %count) {{
+  %items = add i64 %arrays, {ITEMS}
+  %rows = inttoptr i64 %table to ptr
+  br label %turn
+turn:
+  %n = phi i64 [0, %0], [%next, %row]
+  %left = icmp slt i64 %n, %count
+  br i1 %left, label %row, label %done
+row:
+  %at = getelementptr [2 x i64], ptr %rows, i64 %n
+  %place = getelementptr i64, ptr %at, i64 1
+  %function = load ptr, ptr %at
+  %places = load i64, ptr %place
+  %status = call i64 %function(i64 %items, i64 %places)
+  %next = add i64 %n, 1
+  %went = icmp slt i64 %status, {UNFIT}
+  br i1 %went, label %turn, label %done
+done:
+  ret i64 %n
+}}
+"""
+
+
+@cache
+def turns() -> tuple[Any, Any]:
+    """Return the function of ``IN_TURN``, and what owns its code."""
+    engine = llvm().create_mcjit_compiler(
+        llvm().parse_assembly(IN_TURN), llvm().Target.from_default_triple().create_target_machine(jit=True))
+    engine.finalize_object()
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.py_object, ctypes.c_int64, ctypes.c_int64)(
+        engine.get_function_address("in_turn")), engine
+
+
+def in_turn(calls: list[tuple[Any, tuple[int, ...]]]) -> Callable[..., None]:
+    """Return a function of arrays that calls one loop after the other, with the arrays at the places given with each:
+    one call from Python for all of them. A number that a loop takes is the only element of an array.
+    """
+    places = [np.array([8 * place for place in taken], np.int64) for _, taken in calls]
+    table = np.array([(call.by_places, offsets.ctypes.data)
+                      for (call, _), offsets in zip(calls, places, strict=True)], np.int64)
+    function, address, count = turns()[0], table.ctypes.data, len(calls)
+
+    def run(*arrays: Any, _kept: Any = (places, table)) -> None:
+        done = function(arrays, address, count)
+        if done < count:
+            for call, taken in calls[done:]:
+                call(*[arrays[place].item() if i in call.numbers else arrays[place] for i, place in enumerate(taken)])
+
+    return run
 
 
 def calling_each(function: Any, call: Callable[..., Any]) -> Callable[..., None]:
