@@ -11,13 +11,13 @@ import numpy as np
 
 from .._autograd.engine import grad
 from .._autograd.node import Node, new, next_sequence_nr
-from .._autograd.saved import freed, save, saved_as
+from .._autograd.saved import Saved, freed, save, saved_as
 from .._base.layout import Layout, contiguous_strides, intern_layout
 from .._creation import zeros
 from .._device import CPU
 from .._dispatch import dispatcher
 from .._dispatch.aten import alias
-from .._dispatch.keys import AUTOGRAD, OBSERVED
+from .._dispatch.keys import AUTOGRAD, CPU as HOST, OBSERVED
 from .._dispatch.local import local, shared
 from .._functorch._aot_autograd.graph_capture import prepared
 from .._tensor import Tensor, from_array
@@ -59,27 +59,36 @@ class CompiledFunctionBackward(Node):
         entry = self.entry
         if local.grad_enabled:
             return self._with_graph(grads)
-        arrays = [*self._saved]
-        for number in entry.unpacked:
+        arrays, inputs, versions = [*self._saved], self._inputs, self._versions
+        for number, place in entry.saved_inputs:
+            tensor = inputs[place]
+            if arrays[number].__class__ is Saved:  # which hooks packed
+                tensor = arrays[number].unpack(self)
+            elif (cell := tensor._version_counter) is not None and (cell[0] != versions[place] or tensor._detached_at):
+                tensor = saved_as(tensor, versions[place]).unpack(self)
+            arrays[number] = tensor._array
+        for number in entry.saved_roots:
             arrays[number] = arrays[number].unpack(self)._array
-        for number, (gradient, tangent) in enumerate(zip(grads, entry.joint.tangents, strict=True)):
-            if gradient is not None and gradient._array is not None and not gradient._keys & ~1 and (
-                    tangent.is_contiguous):
+        missing: set[int] = set()
+        for number, gradient in enumerate(grads):
+            stride = entry.tangents[number]
+            if gradient is not None and gradient._array is not None and not gradient._keys & ~1 and stride is None:
                 arrays.append(gradient._array)
-            else:
-                shape, dtype = self._outputs[number][:2]  # type: ignore[index]
-                arrays.append(array_of(gradient, shape, None if tangent.is_contiguous else tangent.stride, dtype))
+                continue
+            if gradient is None:
+                missing.add(number)
+            shape, dtype = self._outputs[number][:2]  # type: ignore[index]
+            arrays.append(array_of(gradient, shape, stride, dtype))
         arrays += self._sizes
         assert entry.backward is not None
         results: list[Any] = [None] * self._width
         made = entry.backward(arrays, bool(dispatcher.mode & OBSERVED))
-        for place, array, (layout, alone) in zip(entry.joint.wanted, made, entry.results, strict=True):
+        for array, (place, layout, alone) in zip(made, entry.results, strict=True):
             if layout is None:
                 results[place] = tensor_of(array if alone else array.copy("K"))
             else:
-                results[place] = gradient = from_array(array, layout.dtype)
-                gradient._layout = layout
-        missing = {i for i, gradient in enumerate(grads) if gradient is None}
+                results[place] = gradient = new(Tensor)
+                gradient._array, gradient._dtype, gradient._keys, gradient._layout = array, layout.dtype, HOST, layout
         if missing:
             for place, roots in zip(entry.joint.wanted, entry.joint.reached, strict=True):
                 if roots <= missing:
@@ -166,14 +175,15 @@ class CompiledGraph:
         self.described: Any = None  #: what the node stores of the outputs, if their sizes do not change
         self.written: list[int] = []  #: which inputs the program writes into
         self.versions: dict[int, int] = {}  #: by how much the versions of inputs grow
-        #: Of the results of the backward program: the layout, if it is contiguous in memory of its own; and whether
-        #: the memory is its own.
-        self.results: list[tuple[Layout | None, bool]] = []
+        #: Of the results of the backward program: the input of which each is the gradient; the layout, if it is
+        #: contiguous in memory of its own; and whether the memory is its own.
+        self.results: list[tuple[int, Layout | None, bool]] = []
         self.is_repeatable = False  #: whether the operators may run again on the inputs
-        self.saved_inputs: dict[int, int] = {}
+        #: Which saved values are inputs and roots, whose versions are checked: by position, and the number of each.
+        self.saved_inputs: list[tuple[int, int]] = []
         self.saved_roots: dict[int, int] = {}
+        self.tangents: list[Any] = []  #: the strides of the gradients that the backward program is given, as of roots
         self.sizes: list[tuple[int, int]] = []  #: that the backward program is given: by input and dimension
-        self.unpacked: tuple[int, ...] = ()  #: which saved values are tensors, whose versions are checked
         self.calls = 0
         start = perf_counter()
         try:
@@ -236,10 +246,9 @@ class CompiledGraph:
         placed = {value: number for number, value in enumerate(joint.forward.inputs)}
         for number, value in enumerate(joint.forward.outputs[kept:]):
             if value in placed:
-                self.saved_inputs[number] = placed[value]
+                self.saved_inputs.append((number, placed[value]))
             elif value in self.roots:
                 self.saved_roots[number] = self.roots.index(value)
-        self.unpacked = *self.saved_inputs, *self.saved_roots
         memories = [value.memory for value in (*self.roots, *joint.forward.inputs)]
         if len({*map(id, memories)}) != len(memories):
             raise CannotCompile("two results share memory in a way that no view says")
@@ -252,11 +261,12 @@ class CompiledGraph:
         inside = {value.memory for step in backward.steps for value in step.outputs if value is not None}
         inside -= {value.memory for value in (*backward.inputs, *backward.constants)}
         taken: set[int] = set()
-        for value in backward.outputs:
+        self.tangents = [None if tangent.is_contiguous else tangent.stride for tangent in self.joint.tangents]
+        for place, value in zip(self.joint.wanted, backward.outputs, strict=True):
             own = value.memory in inside and id(value.memory) not in taken
             taken.add(id(value.memory))
             is_known = own and value.is_contiguous and not has_dims(value)
-            self.results.append((intern_layout(value.shape, None, value.dtype) if is_known else None, own))
+            self.results.append((place, intern_layout(value.shape, None, value.dtype) if is_known else None, own))
         known = {name: (self.joint.forward.inputs.index(value), d)
                  for name, (value, d) in places_of(self.joint.forward).items()}
         further = [name for name in known if name in named_in(backward) - places_of(backward).keys()]
@@ -298,8 +308,8 @@ class CompiledGraph:
         node._order = next_sequence_nr()
         node.entry = self
         node._width = len(inputs)
-        edges = [(number, inputs[number]._grad_edge()) for number in joint.wanted]
-        node._links = tuple([(number, *edge) for number, edge in edges if edge is not None])
+        node._links = tuple([(number, *edge) for number in joint.wanted
+                             if (edge := inputs[number]._grad_edge()) is not None])
         node._inputs, node._versions = inputs, tuple([
             0 if (cell := tensor._version_counter) is None else cell[0] for tensor in inputs])
         node._several, node._out_shape, node._out_dtype = self.described or described_by(
@@ -308,7 +318,7 @@ class CompiledGraph:
             node._sizes = [inputs[i]._array.shape[d] for i, d in self.sizes]
             node._args = args
         kept: list[Any] = list(made[len(results):])
-        for position, number in self.saved_inputs.items():
+        for position, number in self.saved_inputs if local.saved_tensor_hooks else ():
             kept[position] = save(inputs[number])
         for position, number in self.saved_roots.items():
             kept[position] = save(results[number]._saved_alias())

@@ -229,6 +229,7 @@ class KernelWriter:
         elif isinstance(row, np.ufunc):
             self.body.append(f"numpy.{row.__name__}({', '.join(spelled[:row.nin])}, out={target})")
         else:
+            self.program.calls_rows = True
             rows, into = self.program.names.setdefault("kernels", SimpleNamespace()), getattr(row, "into", None)
             setattr(rows, function := name.replace(".", "_"), into or row)
             spelled = [self._operand(self._typed(arg, i, step), step) for i, arg in enumerate(step.args)]
@@ -319,25 +320,24 @@ def sum_of_columns(program: Any, group: Group, results: list[Value], name: str) 
     return Written("\n".join(text), [], lines, [(loop_name, [source, out])])
 
 
-def in_turn(program: Any, name: str, group: Group, results: list[Value], kernels: list[Written]) -> str:
-    """Return the text of one kernel that calls the loops of several, one after the other."""
-    parameters: dict[str, str] = {}  # by what is passed
-    lines = []
+def in_turn(program: Any, name: str, group: Group, results: list[Value],
+            kernels: list[Written]) -> tuple[Written, list[str]]:
+    """Return one kernel that calls the loops of several, one after the other, and what it is given beside the group's
+    inputs and the results.
+    """
+    parameters = {spelled: spelled for spelled in map(program.spell, (*group.inputs, *results))}  # by what is passed
+    count, lines = len(parameters), []
     for loop_name, passed in (call for kernel in kernels for call in kernel.calls):
         taken = []
         for text in passed:
             array = text.removesuffix(".item()")
+            number, array = text[len(array):], program.turned.get(array, array)
             if array not in parameters:
                 parameters[array] = array if array.isidentifier() else program.unique(
                     "_".join(re.findall(r"\w+", array)))
-            taken.append(parameters[array] + text[len(array):])
+            taken.append(parameters[array] + number)
         lines.append(f"    {loop_name}({', '.join(taken)})")
     said = " -> ".join(step.op.packet.strip("_") for step in group.steps)
-    in_turn_name = program.unique(f"{name}_loops")
-    program.names[in_turn_name] = None
-    return "\n".join([
-        *[line for kernel in kernels for line in kernel.loops], "@in_turn",
-        f"def {in_turn_name}({', '.join(parameters.values())}):", *lines, "", "",
-        f"def {name}({', '.join(map(program.spell, (*group.inputs, *results)))}):",
-        f'    """{said}, by compiled loops"""', f"    {in_turn_name}({', '.join(parameters)})",
-        *[f"    {line}" for kernel in kernels for line in kernel.checks]])
+    text = "\n".join([*[line for kernel in kernels for line in kernel.loops], "@in_turn",
+                      f"def {name}({', '.join(parameters.values())}):", f'    """{said}, by compiled loops"""', *lines])
+    return Written(text, checks=[line for kernel in kernels for line in kernel.checks]), [*parameters][count:]

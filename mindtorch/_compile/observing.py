@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from inspect import unwrap
 from time import perf_counter_ns
 from typing import Any
 
@@ -17,7 +18,7 @@ def told(kernel: Callable[..., Any], name: str, group: Any, program: Any) -> Cal
     """Return a fused kernel that reports its calls to observers."""
     operators = " -> ".join(step.op.name for step in group.steps)
     count = len(group.inputs)
-    line = kernel.__code__.co_firstlineno
+    line = unwrap(kernel).__code__.co_firstlineno  # type: ignore[attr-defined]
 
     def call(*arrays: Any) -> None:
         called = perf_counter_ns()

@@ -20,13 +20,14 @@ import numpy as np
 
 from .._backends.common.blocks import BLOCK, each_block
 from .._backends.cpu.ops.activation import ZEROS
+from .._backends.cpu.rows import out_of_memory
 from .._base import loops
 from .._base.call_site import place_of
 from .._base.generated import define
 from .._base.layout import contiguous_strides
-from .._base.quiet import quietly
+from .._base.quiet import silent
 from .._dtype import float32
-from .._storage import allocate
+from .._storage.memory import LARGE, allocate
 from .breaks import CannotCompile
 from .dims import Dim, evaluated, has_dims, named_in, places_of, symbols_of
 from .fusion import FLOATS, PRODUCTS, Group, groups_of
@@ -90,12 +91,8 @@ class Program:
     pools: dict[tuple[int, ...], list[tuple[Any, ...]]] = field(default_factory=lambda: {(): []})
     observed: Callable[..., Any] | None = None
 
-    def take(self, sizes: tuple[int, ...] = ()) -> tuple[Any, ...]:
-        """Return the arrays of a call, in buffers that no other call uses now."""
-        try:
-            return self.pools[sizes].pop()
-        except (IndexError, KeyError):
-            pass
+    def made(self, sizes: tuple[int, ...] = ()) -> tuple[Any, ...]:
+        """Return new arrays of a call, in buffers that no other call uses."""
         buffers, layouts = [buffer.nbytes for buffer in self.buffers], self.layouts
         if sizes:
             if sizes not in self.pools:
@@ -113,23 +110,25 @@ class Program:
     def __call__(self, inputs: Any, observed: bool = False) -> Any:
         """Run the program on arrays; return the arrays of its outputs."""
         sizes = tuple([inputs[i] if d is None else inputs[i].shape[d] for _, i, d in self.sizes]) if self.sizes else ()
-        arrays = self.take(sizes)
+        try:
+            arrays = self.pools[sizes].pop()
+        except (IndexError, KeyError):
+            arrays = self.made(sizes)
         function = self.function
         if observed:
             function = self.observed = self.observed or watched(self)
         try:
-            return self._with_loops(function, inputs, arrays) if self.calls_rows else quietly(function, inputs, arrays)
+            if not self.calls_rows:
+                return silent().run(function, inputs, arrays)
+            least, loops.state.least = loops.state.least, loops.FEW
+            try:  # kernels use loops for arrays of ``FEW`` elements on
+                return silent().run(function, inputs, arrays)
+            finally:
+                loops.state.least = least
+        except MemoryError as error:
+            raise out_of_memory(error) from None
         finally:
             self.pools.setdefault(sizes, []).append(arrays)
-
-    @staticmethod
-    def _with_loops(function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function whose kernels use loops for arrays of ``FEW`` elements on."""
-        least, loops.state.least = loops.state.least, loops.FEW
-        try:
-            return quietly(function, *args)
-        finally:
-            loops.state.least = least
 
 
 class Writer:
@@ -140,6 +139,8 @@ class Writer:
         self.lines: list[str] = []
         self.kernels: list[str] = []
         self.waiting: list[Kernel] = []  # kernels of loops, to be called together
+        self.turned: dict[str, str] = {}  # the matrices that are transposes, and what their own transposes are
+        self.calls_rows = False
         self.names: dict[str, Any] = {"numpy": np, "empty": allocate, "each_block": each_block, "zero": ZEROS,
                                       "inf": inf, "strided": strided}
         self.groups: dict[str, Group] = {}
@@ -219,8 +220,7 @@ class Writer:
         run = define(graph.name, source, file, names)
         sizes = (*[(name, graph.inputs.index(value), d) for name, (value, d) in self.sizes.items()],
                  *[(name, len(graph.inputs) + i, None) for i, name in enumerate(self.further)])
-        return Program(source, run, names, file, self.buffers, self.layouts, self.groups, sizes,
-                       not names.keys().isdisjoint(("aten", "kernels")))
+        return Program(source, run, names, file, self.buffers, self.layouts, self.groups, sizes, self.calls_rows)
 
     # -- operators that are called -------------------------------------------------------------------------------------
 
@@ -242,7 +242,7 @@ class Writer:
 
     def _called(self, step: Step) -> str:
         """Return the call of a step's operator."""
-        given = [self.argument(arg) for arg in step.args]
+        given, self.calls_rows = [self.argument(arg) for arg in step.args], True
         if has_dims(step.outputs):
             layouts = [None if value is None else (value.shape, None if value.is_contiguous else value.stride)
                        for value in step.outputs]
@@ -344,6 +344,8 @@ class Writer:
             order = self._order(step, source)
             if order is not None:
                 text = "T" if order == (1, 0) else f"transpose({order})"
+                if text == "T":
+                    self.turned[f"{target}.T"] = x
                 return f"{target} = {x}.{text}"
         if name == "expand" and source.is_contiguous and out.size:
             steps = tuple(s * source.dtype.itemsize for s in out.stride)
@@ -419,7 +421,8 @@ class Writer:
             spelled = self.spell(value)
             if value.memory in self.escaping:
                 self.names.setdefault(value.dtype.name, value.dtype.np)
-                self.lines.append(f"{spelled} = empty({value.shape}, {value.dtype.name})")
+                is_small = not has_dims(value) and value.size * value.dtype.itemsize < LARGE
+                self.lines.append(f"{spelled} = {'numpy.' * is_small}empty({value.shape}, {value.dtype.name})")
             else:
                 held.setdefault(self._buffer(value, spelled), []).append(value.memory)
         kernel = Kernel(name, group, results, written)
@@ -461,8 +464,9 @@ class Writer:
         results = [value for kernel in kernels for value in kernel.results]
         name = kernels[0].name if len(kernels) == 1 else self._kernel_name(group.steps)
         self.names["in_turn"] = loops.in_turn
-        text = in_turn(self, name, group, results, [kernel.written for kernel in kernels])
-        self._add(Kernel(name, group, results, Written(text)))
+        written, further = in_turn(self, name, group, results, [kernel.written for kernel in kernels])
+        self._add(Kernel(name, group, results, written, further))
+        self.lines += written.checks
 
     def _kernel_name(self, steps: list[Step]) -> str:
         """Return a name for a kernel that computes these steps."""

@@ -441,7 +441,7 @@ def nll_loss(row: RowWriter, step: Step) -> None:
     if alike is None:
         raise NoLoop
     arguments = ", ".join(map(row.program.argument, (alike, *step.args[1:])))
-    row.checks += [f"if {weight} < 0:  # a target is invalid", f"    {row.program.operator(step)}({arguments})"]
+    row.checks += [f"if {weight}.item() < 0:  # a target is invalid", f"    {row.program.operator(step)}({arguments})"]
 
 
 def nll_loss_backward(row: RowWriter, step: Step) -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, update_wrapper
 from hashlib import blake2b
 from math import inf
 from types import FunctionType
@@ -177,7 +177,7 @@ def in_turn(function: Any) -> Callable[..., None]:
 
     space = {name: noted(function.__globals__[name]) for name in code.co_names if name in function.__globals__}
     FunctionType(code, space)(*map(Place, range(code.co_argcount)))
-    return machine_code.in_turn(calls)
+    return update_wrapper(machine_code.in_turn(calls), function)
 
 
 class ByDType:
