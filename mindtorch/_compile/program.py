@@ -43,8 +43,8 @@ MOST_SIZES = 16  #: combinations of sizes for which buffers are kept
 ROWS = 256
 #: Names with a fixed meaning in programs.
 RESERVED = frozenset({*kwlist, "aten", "ones", "kernels", "loop", "activation", "reduction", "product",
-                      "product_transposed", "in_turn", "sum_of_columns", "sum_of_columns_of_float64", "range", "len", "at", "block",
-                      "inputs", "buffers", "kept", *(dtype.name for dtype in BY_NUMPY.values()),
+                      "product_transposed", "in_turn", "sum_of_columns", "sum_of_columns_of_float64", "range", "len",
+                      "at", "block", "inputs", "buffers", "kept", *(dtype.name for dtype in BY_NUMPY.values()),
                       *(f"work_{i}" for i in range(100)),
                       *(f"ones_{i}{kind}" for i in range(ROWS + 1) for kind in ("", "_of_float64"))})
 

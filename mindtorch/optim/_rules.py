@@ -8,9 +8,8 @@ same, to the last bit, in fewer passes over memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial, reduce
-from itertools import compress
-from operator import attrgetter, is_not, methodcaller, or_
+from functools import reduce
+from operator import attrgetter, or_
 from typing import Any, ClassVar
 
 from .._backends.common.optim import decay, descent
@@ -27,7 +26,6 @@ from .optimizer import Optimizer, as_number, check_fused, every_group
 
 Rule = Callable[..., None]
 KEYS, GRAD, DTYPE, DEVICE = map(attrgetter, ("_keys", "_grad", "_dtype", "_device"))
-IS_GIVEN = partial(is_not, None)
 IN_FULL = {float32, float64}  #: the dtypes in which PyTorch's fused operators compute what its others do
 
 
@@ -175,17 +173,12 @@ def check_capturable(*lists: list[Any]) -> None:
         raise AssertionError("If capturable=True, params and state_steps must be on supported devices: ['npu'].")
 
 
-def runs_fused(params: list[Any], fused: bool | None, differentiable: bool) -> bool:
+def runs_fused(params: list[Any], grads: list[Any], fused: bool | None, differentiable: bool) -> bool:
     """Return whether fused operators take the step: if asked for, or if the result equals the default's."""
     if fused:
         return True
     return (fused is None and not differentiable and not local.grad_enabled and not dispatcher.mode & REDIRECTING
-            and IN_FULL.issuperset(map(DTYPE, params)) and not has_sparse(params))
-
-
-def has_sparse(params: list[Any]) -> bool:
-    """Return whether the gradient of any parameter is sparse."""
-    return bool(reduce(or_, map(KEYS, filter(IS_GIVEN, map(GRAD, params))), 0) & SPARSES)
+            and IN_FULL.issuperset(map(DTYPE, params)) and not reduce(or_, map(KEYS, grads), 0) & SPARSES)
 
 
 def run_fused(operator: Callable[..., None], lists: Sequence[list[Any]], steps: list[Any], *settings: Any,
@@ -226,12 +219,6 @@ def count(value: float | None, param: Tensor, group: dict[str, Any]) -> Any:
     return zeros((), **options) if value is None else tensor(value, **options)
 
 
-@cache
-def left_of(names: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names that are not among the others."""
-    return tuple(name for name in names if name not in others)
-
-
 class RuleOptimizer(Optimizer):
     """The base of optimizers whose step is a function of lists, which has a rule carried out."""
 
@@ -250,15 +237,16 @@ class RuleOptimizer(Optimizer):
     def _refuse(self, param: Tensor) -> None:
         """Raise the error of a parameter that the optimizer cannot change."""
 
-    def _params(self, group: dict[str, Any]) -> list[Any]:
-        """Return the parameters of a group that have a gradient."""
-        params: list[Any] = [*compress(group["params"], map(IS_GIVEN, map(GRAD, group["params"])))]
-        if not self._takes_sparse and has_sparse(params):
+    def _params(self, group: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+        """Return the parameters of a group that have a gradient, and the gradients."""
+        params = [param for param in group["params"] if param._grad is not None]
+        grads = [*map(GRAD, params)]
+        if not self._takes_sparse and reduce(or_, map(KEYS, grads), 0) & SPARSES:
             raise RuntimeError(f"{type(self).__name__} does not support sparse gradients{self._instead}")
         if group.get("fused"):
             for param in params:
                 check_fused(param)
-        return params
+        return params, grads
 
     def _states(self, params: list[Any], group: dict[str, Any]) -> list[dict[str, Any]]:
         states = [*map(self.state.__getitem__, params)]
@@ -271,8 +259,7 @@ class RuleOptimizer(Optimizer):
     def _settings(self, group: dict[str, Any]) -> dict[str, Any]:
         """Return a group's settings as the function takes them."""
         unpacked = self._unpacked
-        names = left_of(tuple(self.defaults), tuple(unpacked))
-        settings: dict[str, Any] = dict(zip(names, map(group.__getitem__, names), strict=True))
+        settings = {name: group[name] for name in self.defaults if name not in unpacked}
         for name, parts in unpacked.items():
             if parts and name in group:
                 settings.update(zip(parts, group[name], strict=True))
@@ -282,10 +269,10 @@ class RuleOptimizer(Optimizer):
 
     @every_group
     def step(self, group: dict[str, Any]) -> None:
-        params = self._params(group)
+        params, grads = self._params(group)
         states = self._states(params, group)
-        lists = [[*map(methodcaller("get", name), states)] for name in self._state]
-        self._function(params, [*map(GRAD, params)], *lists, **self._settings(group))
+        lists = [[state.get(name) for state in states] for name in self._state]
+        self._function(params, grads, *lists, **self._settings(group))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

@@ -17,7 +17,7 @@ def adagrad(params: list[Any], grads: list[Any], state_sums: list[Any], state_st
             has_complex: bool = False, *, lr: Any, weight_decay: float, lr_decay: float, eps: float,
             maximize: bool) -> None:
     """Take one step in place (``torch.optim.adagrad.adagrad``)."""
-    if runs_fused(params, fused, differentiable):
+    if runs_fused(params, grads, fused, differentiable):
         run_fused(fused_adagrad, (params, grads, state_sums), state_steps, lr, lr_decay, weight_decay, eps, maximize,
                   scaling=(grad_scale, found_inf))
     else:

@@ -18,7 +18,7 @@ def adam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs: 
          lr: Any, weight_decay: float, eps: float, maximize: bool) -> None:
     """Take one step in place (``torch.optim.adam.adam``); AssertionError if ``capturable`` off an NPU."""
     peaks = max_exp_avg_sqs if amsgrad else []
-    if runs_fused(params, fused, differentiable):
+    if runs_fused(params, grads, fused, differentiable):
         if capturable:
             check_capturable(params, state_steps)
         run_fused(fused_adamw if decoupled_weight_decay else fused_adam,

@@ -1,7 +1,6 @@
 """Stochastic gradient descent; mirrors ``torch.optim.sgd``."""
 from __future__ import annotations
 
-from operator import methodcaller
 from types import NoneType
 from typing import Any, ClassVar
 
@@ -10,10 +9,8 @@ from .._creation import empty_like
 from .._dispatch.aten import _fused_sgd_ as fused_sgd
 from .._dispatch.local import local
 from .._tensor import Tensor
-from ._rules import GRAD, RuleOptimizer, carry_out, run_fused, runs_fused
+from ._rules import RuleOptimizer, carry_out, run_fused, runs_fused
 from .optimizer import check_implementation, check_not_negative, check_single, every_group, no_scaling
-
-BUFFER = methodcaller("get", "momentum_buffer")
 
 
 def sgd(params: list[Any], d_p_list: list[Any], momentum_buffer_list: list[Any],
@@ -34,7 +31,7 @@ def sgd(params: list[Any], d_p_list: list[Any], momentum_buffer_list: list[Any],
         parts = [(first, [[tensor for tensor, new in zip(tensors, is_new, strict=True) if new is first]
                           for tensors in (params, d_p_list, buffers)]) for first in (True, False)]
     differentiable = local.grad_enabled
-    at_once = runs_fused(params, fused, differentiable)
+    at_once = runs_fused(params, d_p_list, fused, differentiable)
     if not at_once:
         no_scaling(grad_scale, found_inf)
     for first, lists in parts:
@@ -75,10 +72,10 @@ class SGD(RuleOptimizer):
 
     @every_group
     def step(self, group: dict[str, Any]) -> None:
-        params, state = self._params(group), self.state
-        buffers = [*map(BUFFER, map(state.__getitem__, params))] if group["momentum"] else []
+        (params, grads), state = self._params(group), self.state
+        buffers = [state[param].get("momentum_buffer") for param in params] if group["momentum"] else []
         makes_buffers = NoneType in map(type, buffers)
-        sgd(params, [*map(GRAD, params)], buffers, **self._settings(group))
+        sgd(params, grads, buffers, **self._settings(group))
         if makes_buffers:
             for param, buffer in zip(params, buffers, strict=True):
                 state[param]["momentum_buffer"] = buffer

@@ -28,9 +28,7 @@ from .fast_paths import fast_path_of
 from .ops import CPU_KERNELS
 from .plans import MISSES, Plans, key_of, remembering
 from .pointwise import pointwise_fast_path, pointwise_kernel, with_zero_strides
-from .rows import (
-    Prepared, Rows, array_of, computed, fit, on_arrays, out_of_memory, refuse_what_cannot_be, shares_memory,
-)
+from .rows import Prepared, Rows, array_of, fit, on_arrays, out_of_memory, refuse_what_cannot_be, shares_memory
 
 ndarray = np.ndarray
 #: NumPy's errors for results that memory, or any memory, cannot hold.
@@ -312,7 +310,10 @@ def list_kernel(op: Operator, row: Rows, check: Callable[..., None]) -> Callable
             run = plans.get(key) or plans.keep(key, planned(args, arrays))
         if not TENSOR_TYPES.isdisjoint(map(type, others)):
             others = tuple(map(array_of, others))
-        computed(run, (*arrays, *others))
+        try:
+            silent().run(run, *arrays, *others)
+        except MemoryError as error:
+            raise out_of_memory(error) from None
         return args[0]
 
     def planned(args: tuple[Any, ...], arrays: list[Any]) -> Rows:

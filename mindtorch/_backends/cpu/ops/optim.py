@@ -113,14 +113,15 @@ def fused(rule: Callable[..., None], layouts: Layouts, count: int, names: list[s
     Gradients are divided by ``grad_scale``; if ``found_inf`` is set, no step is taken. Half precision is computed in
     float32 and rounded at the end, as in PyTorch's fused kernels.
     """
-    settings = dict(zip(names, args[count:]))  # noqa: B905  the last ones have defaults
-    steps, maximize, weight_decay, grad_scale, found_inf, _ = map(settings.pop, APART, repeat(None))
+    given = args[count:]
+    found_inf = given[-1] if len(given) == len(names) else None
     if found_inf is not None and found_inf.item():
         return
     rows = [*zip(*filter(None, args[:count]), strict=True)]
-    if (grad_scale is None and not maximize and layouts.loop
-            and by_loop(rule, rows, steps, settings, weight_decay, decoupled, layouts.size)):
+    if layouts.loop and by_loop(rule, rows, given, decoupled, layouts.size):
         return
+    settings = dict(zip(names, given))  # noqa: B905  the last ones have defaults
+    steps, maximize, weight_decay, grad_scale, *_ = map(settings.pop, APART, repeat(None))
     groups: list[Any] = [*zip(rows, strict=True)]
     if layouts.small and (not steps or len({*map(ITEM, steps)}) < 2) and are_apart(rows):
         groups = [[*compress(rows, layouts.small)], *zip(compress(rows, map(not_, layouts.small)), strict=True)]
@@ -176,58 +177,56 @@ def hand_out(arrays: Sequence[array], rows: Sequence[Sequence[array]]) -> None:
 
 # -- by loops ----------------------------------------------------------------------------------------------------------
 
-def of_sgd(given: Sequence[array], weight_decay: float, decoupled: bool, lr: float, momentum: float, dampening: float,
-           nesterov: bool, is_first_step: bool) -> Looped | None:
-    if len(given) == 2:
-        return loops.sgd, 2, (weight_decay, -lr)
-    if is_first_step:
+def of_sgd(arrays: int, decoupled: bool, weight_decay: float, momentum: float, lr: float, dampening: float,
+           nesterov: bool, maximize: bool, is_first_step: bool, grad_scale: Any = None,
+           found_inf: Any = None) -> Looped:
+    if maximize or grad_scale is not None or (arrays == 3 and is_first_step):
         return None
-    return loops.sgd_with_momentum, 4, (weight_decay, -lr, momentum, 1 - dampening, nesterov)
+    if arrays == 2:
+        return loops.sgd, 2, None, {None: (weight_decay, -lr)}
+    return loops.sgd_with_momentum, 4, None, {None: (weight_decay, -lr, momentum, 1 - dampening, nesterov)}
 
 
-def of_adam(given: Sequence[array], weight_decay: float, decoupled: bool, step: float, lr: float, beta1: float,
-            beta2: float, eps: float) -> Looped | None:
+def of_adam(arrays: int, decoupled: bool, state_steps: Sequence[array], lr: float, beta1: float, beta2: float,
+            weight_decay: float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Any = None,
+            found_inf: Any = None) -> Looped:
     """Return Adam's loop without amsgrad, if ``beta1`` is above 0.5 (for which ``lerp`` has one formula); else None."""
-    if len(given) != 4 or beta1 <= 0.5:
+    if maximize or grad_scale is not None or arrays != 4 or beta1 <= 0.5:
         return None
     shrink, coupled = (1 - lr * weight_decay, 0.0) if decoupled else (1.0, weight_decay)
-    return loops.adam, 10, (shrink, coupled, 1 - beta1, beta2, 1 - beta2, (1 - beta2**step) ** 0.5, eps,
-                             -(lr / (1 - beta1**step)))
+    counts = [*map(ITEM, state_steps)]
+    return loops.adam, 10, counts, {
+        step: (shrink, coupled, 1 - beta1, beta2, 1 - beta2, (1 - beta2**step) ** 0.5, eps, -(lr / (1 - beta1**step)))
+        for step in {*counts}}  # most parameters share a step count
 
 
-#: By rule: a function of a parameter's arrays and settings that returns the step's loop, the number of NumPy passes it
-#: replaces, and its numeric arguments; None without a loop.
-Looped = tuple[loops.Loop, int, tuple[Any, ...]]
-LOOPED: dict[Any, Callable[..., Looped | None]] = {sgd: of_sgd, adam: of_adam}
+#: A step's loop, the number of NumPy passes it replaces, the step counts of the parameters, if the rule counts steps,
+#: and the loop's numeric arguments for each count.
+Looped = tuple[loops.Loop, int, list[float] | None, dict[float | None, tuple[Any, ...]]] | None
+#: By rule: a function of the number of a parameter's arrays, and the settings as the operator is given them, that
+#: returns how a loop takes the step; None without a loop.
+LOOPED: dict[Any, Callable[..., Looped]] = {sgd: of_sgd, adam: of_adam}
 
 
-def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], steps: Sequence[array] | None,
-            settings: dict[str, Any], weight_decay: float, decoupled: bool, size: int) -> bool:
+def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], given: Sequence[Any], decoupled: bool,
+            size: int) -> bool:
     """Step all parameters, of ``size`` elements together, by a compiled loop, if there is one for them; return whether
     it did.
     """
     looped_of = LOOPED.get(rule)
-    if looped_of is None or not everything:
+    if looped_of is None or not everything or (looped := looped_of(len(everything[0]), decoupled, *given)) is None:
         return False
-    counts = [*map(ITEM, steps)] if steps else [None] * len(everything)
-    numbers_of = {}
-    for count in {*counts}:  # most parameters share a step count
-        if steps:
-            settings["step"] = count
-        looped = looped_of(everything[0], weight_decay, decoupled, **settings)
-        if looped is None:
-            return False
-        loop, passes, numbers_of[count] = looped
-    compiled: Any = loop.compiled(passes * size)
-    if compiled is None:
+    loop, passes, counts, numbers_of = looped
+    if (compiled := loop.compiled(passes * size)) is None:
         return False
     for count, numbers in numbers_of.items():
-        alike = everything if len(numbers_of) == 1 else [
-            given for given, other in zip(everything, counts, strict=True) if other == count]
-        large = [] if size * passes < LARGE else [given for given in alike if given[0].size * passes >= LARGE]
-        compiled.each(tuple([given for given in alike if given[0].size * passes < LARGE] if large else alike), *numbers)
-        for given in large:
-            compute_parts(compiled, [*map(RAVEL, given)], given[0].size * passes, numbers)
+        alike = everything if counts is None or len(numbers_of) == 1 else [
+            arrays for arrays, other in zip(everything, counts, strict=True) if other == count]
+        large = [] if size * passes < LARGE else [arrays for arrays in alike if arrays[0].size * passes >= LARGE]
+        small = [arrays for arrays in alike if arrays[0].size * passes < LARGE] if large else alike
+        compiled.each(tuple(small), *numbers)  # type: ignore[attr-defined]
+        for arrays in large:
+            compute_parts(compiled, [*map(RAVEL, arrays)], arrays[0].size * passes, numbers)
     return True
 
 
