@@ -27,7 +27,7 @@ from .._base.generated import define
 from .._base.layout import contiguous_strides
 from .._base.quiet import silent
 from .._dtype import float32
-from .._storage.memory import LARGE, allocate
+from .._storage import allocate
 from .breaks import CannotCompile
 from .dims import Dim, evaluated, has_dims, named_in, places_of, symbols_of
 from .fusion import FLOATS, PRODUCTS, Group, groups_of
@@ -39,6 +39,8 @@ from .running import BY_NUMPY, Extern, SizedExtern, row_of, strided
 
 numbers = itertools.count(1)
 MOST_SIZES = 16  #: combinations of sizes for which buffers are kept
+#: Bytes from which on an array at the beginning of a cache line repays the time to find it.
+ALIGNED = 1 << 17
 #: The most rows that may be added up in any order.
 ROWS = 256
 #: Names with a fixed meaning in programs.
@@ -421,7 +423,7 @@ class Writer:
             spelled = self.spell(value)
             if value.memory in self.escaping:
                 self.names.setdefault(value.dtype.name, value.dtype.np)
-                is_small = not has_dims(value) and value.size * value.dtype.itemsize < LARGE
+                is_small = not has_dims(value) and value.size * value.dtype.itemsize < ALIGNED
                 self.lines.append(f"{spelled} = {'numpy.' * is_small}empty({value.shape}, {value.dtype.name})")
             else:
                 held.setdefault(self._buffer(value, spelled), []).append(value.memory)
