@@ -398,6 +398,29 @@ def test_a_loop_runs_over_many_rows_of_arrays_at_once() -> None:
     assert (rows[0][0] == 2).all() and (rows[1][0] == 0).all()
 
 
+@pytest.mark.parametrize("rate", [np.array(-0.5), np.array([[-0.5]]), np.array(-0.5, np.float32)])
+def test_loops_are_called_one_after_the_other_by_one_call(rate) -> None:
+    cube, step = (getattr(loops, name).compiled(REPAID + 1) for name in ("cube", "sgd"))
+
+    @loops.in_turn
+    def both(x: Any, made: Any, param: Any, decay: Any, rate: Any) -> None:
+        """Step by the cube."""
+        cube(x, made)
+        step(param, made, decay.item(), rate.item())
+        cube(param, made)
+
+    x, made, param = np.arange(5, dtype=np.float32), np.empty(5, np.float32), np.ones(5, np.float32)
+    both(x, made, param, np.array(0.0), rate)  # where a number has another dtype, calls from there on are Python's
+    np.testing.assert_array_equal(param, 1 - x**3 / 2)
+    np.testing.assert_array_equal(made, param**3)
+    with pytest.raises(TypeError, match="as argument 1"):
+        both(x, made.astype(np.float64), param, np.array(0.0), rate)
+    with pytest.raises(TypeError, match="as argument 0"):
+        both(x, made, param.astype(np.float64), np.array(0.0), rate)
+    np.testing.assert_array_equal(made, x**3)  # of the call before the one that is refused
+    assert both.__doc__ == "Step by the cube."
+
+
 @pytest.mark.parametrize("wrong", [-1, 640])
 def test_loops_of_losses_leave_what_is_no_class_to_its_error(wrong, used) -> None:
     x = port(tame(numbers()[0]), mindtorch)

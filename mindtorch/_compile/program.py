@@ -200,8 +200,11 @@ class Writer:
         return self._program(f"return {results},".replace("return ,", "return ()"))
 
     def _group(self, group: Group, position: int, uses: dict[object, int], held: dict[int, list[object]]) -> None:
-        if not group.fused and not (self.waiting and self._sums_columns(group.steps[0])):
-            self._call(group.steps[0])
+        if not group.fused:
+            [step] = group.steps
+            if not (self.waiting and self._sums_columns(step) and step.args[0].shape[0].__class__ is int
+                    and step.args[0].shape[0] <= ROWS and self._kernel(group, position, uses, held)):
+                self._call(step)
         elif not self._kernel(group, position, uses, held):
             for part in groups_of(Graph([], group.steps, []), by_rows=False):
                 self._group(part, position, uses, held)

@@ -7,6 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 import mindtorch as torch
 from mindtorch import nn
+from mindtorch._base import loops
 from mindtorch._compile import kernels
 from mindtorch._dynamo import explain
 from mindtorch.nn import functional as F
@@ -306,6 +307,30 @@ def test_reductions_are_computed_with_the_pointwise_steps_around_them(function, 
     compare(function, x, y, v, mask)
     source = explained(function, x, y, v, mask).compiled[0].programs[0].source
     assert ("by compiled loops" in source or "by a compiled loop over rows" in source) == with_loops
+
+
+TURNS = {
+    "sums of columns": lambda x, y, v: (x.softmax(-1).sum(0), (y * y).sum(-1), y.log_softmax(-1).sum(0, keepdim=True)),
+    "views between": lambda x, y, v: (x.softmax(-1).t().reshape(8, -1).softmax(-1), x.softmax(-1)[3:].sum(0)),
+    "another kernel between": lambda x, y, v: (x.softmax(-1).cumsum(0).softmax(-1).sum(0) + y.softmax(-1).sum(0)),
+    "a loss": lambda x, y, v: F.cross_entropy(F.linear(F.linear(x, y).relu(), x.t(), v).relu(), torch.arange(24)),
+    "memory used again": lambda x, y, v: F.linear(F.linear(F.linear(x, y), y.t()), y).softmax(-1).sum(0),
+}
+
+
+@pytest.mark.parametrize("with_loops", [True, False], ids=["loops", "numpy"])
+@pytest.mark.parametrize("function", TURNS.values(), ids=TURNS)
+def test_neighbouring_kernels_of_loops_are_one_kernel(function, with_loops, monkeypatch) -> None:
+    if with_loops:
+        pytest.importorskip("numba")
+    else:
+        monkeypatch.setattr(kernels, "define", lambda *text: None)
+    torch.manual_seed(0)
+    x, y, v = (torch.randn(shape).requires_grad_() for shape in ((24, 40), (24, 40), (40,)))
+    compare(function, x, y, v)
+    program = explained(function, x, y, v).compiled[0].programs[0]
+    products = with_loops or loops.has_wide_vectors()  # which are loops of the library
+    assert ("@in_turn" in program.source) == with_loops or (products and "product" in program.source)
 
 
 def test_a_loss_in_a_loop_over_rows_refuses_invalid_targets() -> None:

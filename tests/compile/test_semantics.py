@@ -531,6 +531,25 @@ def test_complex_numbers_are_conjugated_in_programs_and_in_their_gradients(funct
         torch.testing.assert_close(*[torch.autograd.grad(loss, x)[0] for loss in losses])
 
 
+def test_hooks_pack_and_unpack_the_inputs_and_results_that_programs_save() -> None:
+    x, w = torch.ones(3, requires_grad=True), torch.full((3,), 2.0, requires_grad=True)
+    compiled = torch.compile(lambda x, w: (x * w).exp())
+    compiled(x, w)
+    packed = []
+
+    def pack(tensor: torch.Tensor) -> float:
+        packed.append(tensor.tolist())
+        return tensor[0].item()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda number: torch.full((3,), number * 10)):
+        y = compiled(x, w)
+    assert sorted({numbers[0] for numbers in packed}) == [1, 2, y[0].item()]
+    with torch.no_grad():
+        w.add_(1)  # what was packed is not looked at
+    gradients = torch.autograd.grad(y.sum(), (x, w))
+    assert [gradient[0].item() for gradient in gradients] == pytest.approx([200 * y[0].item(), 100 * y[0].item()])
+
+
 def test_backward_twice_and_saved_tensors_that_were_written_raise() -> None:
     x, w = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
     compiled = torch.compile(lambda x, w: (x * w).exp())

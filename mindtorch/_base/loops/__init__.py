@@ -20,7 +20,7 @@ from collections.abc import Callable
 from functools import cache, update_wrapper
 from hashlib import blake2b
 from math import inf
-from types import FunctionType
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -176,7 +176,8 @@ def in_turn(function: Any) -> Callable[..., None]:
         return lambda *places: calls.append((called, places))
 
     space = {name: noted(function.__globals__[name]) for name in code.co_names if name in function.__globals__}
-    FunctionType(code, space)(*map(Place, range(code.co_argcount)))
+    closure = tuple([CellType(noted(cell.cell_contents)) for cell in function.__closure__ or ()])
+    FunctionType(code, space, closure=closure)(*map(Place, range(code.co_argcount)))
     return update_wrapper(machine_code.in_turn(calls), function)
 
 
