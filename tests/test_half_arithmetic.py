@@ -1,6 +1,7 @@
 """Arithmetic in half precision is rounded where PyTorch rounds."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,4 +32,22 @@ def test_a_multiple_is_added_in_half_precision_with_one_rounding(dtype: str) -> 
         ([2049.0, -777.5, 65504.0, 0.0, -0.0], [3.0, 0.7, -0.1, 5.0, 5.0]), ([2049.0, -777.5, 0.1], 3.3333),
         (4099.7, [3.0, 0.7, -0.1, 0.0]))])
 def test_divisions_of_half_precision_round_each_step(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+#: Functions of few numbers, which no plan is made for: of tensors, and of Python's numbers, which are rounded or not.
+FEW: dict[str, Callable[..., Any]] = {
+    "exp": lambda t, x: x.exp(), "minimum": lambda t, x: t.minimum(x, x.flip(0)), "equal": lambda t, x: x == x.flip(0),
+    "add": lambda t, x: x.add(x, alpha=3), "times a number": lambda t, x: x * 0.3001, "less": lambda t, x: x < 0.30005,
+    "minus zero": lambda t, x: x * -0.0, "clamp": lambda t, x: x.clamp(-0.3001, 1), "too large": lambda t, x: x / 7e4,
+    "shrunk": lambda t, x: t.nn.functional.hardshrink(x, 0.3001), "of two": lambda t, x: x[:1] / x[:0],
+    "where": lambda t, x: t.where(x > 0, x, 0.3001), "addcmul": lambda t, x: x.addcmul(x, x, value=0.3001),
+    "power": lambda t, x: x ** 3, "remainder": lambda t, x: t.remainder(x, 0.3001), "digamma": lambda t, x: x.digamma()}
+
+
+@each_program(*[lambda t, call=call, dtype=dtype, strided=strided: call(t, (
+    t.tensor([[0.5, -2.0, 3.0], [1.0, 0.3, -0.0]]).mT if strided else t.tensor([[0.5, -2.0], [3.0, 0.0]])).to(
+        getattr(t, dtype))) for call in FEW.values() for dtype in ("float16", "bfloat16", "int32", "bool", "float32")
+    for strided in (False, True)])
+def test_few_numbers_are_converted_and_rounded_as_many_are_in_the_layout_of_the_operand(program: Program) -> None:
     assert_same_outcome(program)

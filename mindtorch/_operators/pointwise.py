@@ -279,6 +279,8 @@ def check_power(promoted: DType, self: Tensor, exponent: Any) -> None:
 class Contiguous(Pointwise):
     """A pointwise operator whose output is contiguous whatever its operands' strides are."""
 
+    keeps_strides = False
+
     def layout(self, operands: Any, dtype: DType | None = None) -> Any:
         return super().layout(operands, dtype)[0], None
 
@@ -686,6 +688,8 @@ def check_ldexp(promoted: DType, self: Tensor, other: Tensor) -> None:
 class PowersOfTwo(Pointwise):
     """``ldexp``, which puts the powers of two into memory of their own, in order and in the exponents' own dtype."""
 
+    keeps_strides = False
+
     def typed(self, operands: tuple[Any, ...]) -> Any:
         return operands
 
@@ -750,6 +754,8 @@ def check_parts(promoted: DType, first: Any, second: Any) -> None:
 
 class Angle(Pointwise):
     """``angle``, whose output is contiguous for complex numbers."""
+
+    keeps_strides = False
 
     def plan(self, args: tuple[Any, ...]) -> tuple[Spec, DType]:
         spec, dtype = super().plan(args)

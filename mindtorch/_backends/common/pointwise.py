@@ -106,6 +106,8 @@ class Pointwise:
     - ``iterates_numbers``: numbers are operands of ATen's iterator, too, which affects the strides of odd outputs.
     """
 
+    keeps_strides = True  #: whether operands of one dense layout decide the output's
+
     def __init__(self, kind: str = "default", count: int = 1, takes: str = "all", kernel: str = "", *,
                  unpromoted: tuple[int, ...] = (), check: Callable[..., None] | None = None, fast: bool = True,
                  fast_half: bool = True, opmath: bool = True, opmath_scalars: tuple[int, ...] = (),

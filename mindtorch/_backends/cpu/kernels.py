@@ -27,7 +27,7 @@ from ..common.pointwise import Pointwise
 from .fast_paths import fast_path_of
 from .ops import CPU_KERNELS
 from .plans import MISSES, Plans, key_of, remembering
-from .pointwise import pointwise_fast_path, pointwise_kernel, with_zero_strides
+from .pointwise import pointwise_fast_path, pointwise_kernel, with_strides
 from .rows import Prepared, Rows, array_of, fit, on_arrays, out_of_memory, refuse_what_cannot_be, shares_memory
 
 ndarray = np.ndarray
@@ -47,7 +47,7 @@ def kernel_of(op: Operator) -> Kernel | None:
     if isinstance(meta, Pointwise):
         general = pointwise_kernel(op, row, meta)
         if (fast := pointwise_fast_path(op, row, meta, general)) is not None:
-            general = with_zero_strides(general, fast)
+            general = with_strides(meta, general, fast)
         return Kernel(general, row, fast)
     if meta is None:
         raise NotImplementedError(f"aten::{op.name} has a CPU row but no meta kernel")

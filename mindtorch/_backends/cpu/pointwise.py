@@ -2,18 +2,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._base.layout import Spec
+from ..._base.layout import Ints, Spec
 from ..._base.loops import ARITHMETIC, arithmetic
 from ..._base.quiet import silent
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Operator
-from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bool_, float16, float32
+from ..._dtype import (
+    BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bool_, dtypes, float16, float32, get_default_dtype,
+)
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, as_vectors, compute, each_block
@@ -21,7 +24,7 @@ from ..common.half import FEW, SLOW, convert, converted
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, fast_path, ndarray
 from .plans import Plans, key_of
-from .rows import Rows, array_of, computed, fit, is_own
+from .rows import Rows, array_of, computed, fit, is_own, order_of, strided
 
 
 class Plan(NamedTuple):
@@ -203,6 +206,7 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
     #: The result's dtype by the operands' dtype; None for the general kernel.
     results = {**dict.fromkeys((*DTYPES.values(), *RARE.values())),
                **{dtype: bool_ if meta.kind == "bool" else dtype for dtype in meta.fast}}
+    general = of_few_converted(meta, row, general)
     function = row.ufunc if isinstance(row, PreparedUfunc) else row
     leading = op.text[op.text.index("(") + 1:].startswith("Tensor ")
     if meta.count > 2 or not leading or meta.unpromoted:
@@ -213,6 +217,74 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
 
 
 Results = dict[DType, DType | None]
+#: Half precision, which is computed in float32; integers, which functions with floating point results convert to it;
+#: and a number that all of them represent about as well.
+HALVES, INTEGERS, MOST = dtypes("reduced"), dtypes("bool|integral"), 6e4
+#: Ufuncs whose results do not depend on whether half precision is computed in float32.
+EXACT = {np.add, np.subtract, np.multiply, np.divide, np.minimum, np.maximum, np.equal, np.not_equal, np.less,
+         np.less_equal, np.greater, np.greater_equal, np.negative, np.absolute, np.isnan}
+
+
+@lru_cache(256)
+def widened(number: float | str, dtype: np.dtype) -> np.ndarray:
+    """Return a number, rounded to a dtype, as a cached array of float32; zeros come as text, which has their sign."""
+    found = np.asarray(float(number), dtype).astype(float32.np)
+    found.flags.writeable = False
+    return found
+
+
+def of_few_converted(meta: Pointwise, row: Rows, general: Rows) -> Rows:
+    """Return the kernel of contiguous tensors that computes few elements of half precision, or integers of a function
+    with floating point results, in float32 without a plan.
+    """
+    count, unpromoted, single = meta.count, meta.unpromoted, float32.np
+    halves = HALVES & meta.takes if meta.opmath else frozenset()
+    integers = INTEGERS & meta.takes if meta.kind == "float" else frozenset()
+    results = {dtype: bool_ if meta.kind == "bool" else dtype for dtype in halves} | dict.fromkeys(integers, float32)
+    function = row.ufunc if isinstance(row, PreparedUfunc) else row  # without further arguments
+    exact = function in EXACT
+
+    def taken(args: tuple[Any, ...], dtype: DType) -> list[Any] | None:
+        """Return the arguments as the row takes them; None if there is more to decide."""
+        given: list[Any] = []
+        half = dtype in halves
+        for i, arg in enumerate(args):
+            kind = arg.__class__
+            if kind in TENSOR_TYPES:
+                array = arg._array
+                if array.size >= FEW or arg._dtype is not (bool_ if i in unpromoted else dtype):
+                    return None
+                given.append(array if i in unpromoted or (exact and half) else array.astype(single))
+            elif kind is float or kind is int:
+                if not -MOST < arg < MOST or (i >= count and meta.scaled):
+                    return None
+                given.append(arg if i >= count else widened(
+                    arg or str(arg), dtype.np if half and i not in meta.opmath_scalars else single))
+            elif i < count or (arg is not None and kind is not str):
+                return None
+            else:
+                given.append(arg)
+        return given
+
+    def call(*args: Any) -> Any:
+        first = args[1 if 0 in unpromoted or args[0].__class__ not in TENSOR_TYPES else 0]
+        dtype = first._dtype if first.__class__ in TENSOR_TYPES else None
+        result = results.get(dtype)
+        if result is not None and (meta.widens(args) if dtype in halves else get_default_dtype() is float32) and (
+                arrays := taken(args, dtype)) is not None:
+            try:
+                array = silent().run(in_dtype, row if len(args) > count else function, arrays, result.np)
+            except REFUSALS:
+                return general(*args)
+            if array.size and array.flags.c_contiguous and is_own(array, arrays):
+                return from_array(array, result)
+        return general(*args)
+
+    return call if results else general
+
+
+def in_dtype(row: Rows, arrays: list[Any], dtype: np.dtype) -> np.ndarray:
+    return np.asarray(row(*arrays)).astype(dtype, copy=False)
 
 
 def _of_one(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, general: Rows) -> Rows:
@@ -320,15 +392,31 @@ def _of_several(meta: Pointwise, function: Rows, results: Results) -> Rows:
     return several
 
 
-def with_zero_strides(general: Rows, fast: Rows) -> Rows:
-    """Use the fast path for inputs whose strides are all zero (expanded scalars, as ``sum`` returns in its backward
-    pass). The output's dimensions are then ordered as for contiguous inputs.
+def with_strides(meta: Pointwise, general: Rows, fast: Rows) -> Rows:
+    """Use the fast path for strided inputs, too: if all have one dense layout, in the order of their memory, which is
+    the result's; or if their strides are all zero (expanded scalars, as ``sum`` returns in its backward pass), as the
+    output's dimensions are then ordered as for contiguous inputs.
     """
-
     def kernel(*args: Any) -> Any:
         for arg in args:
             if arg.__class__ in TENSOR_TYPES and arg._keys & NONCONTIGUOUS and any(arg._stride):
-                return general(*args)
+                out = in_order(arg._array.shape, arg._stride, args) if meta.keeps_strides else None
+                return general(*args) if out is None else out
         return fast(*args)
+
+    def in_order(shape: Ints, stride: Ints, args: tuple[Any, ...]) -> Tensor | None:
+        found = order_of(shape, stride)
+        if found is None:
+            return None
+        order, back = found
+        given = []
+        for arg in args:
+            if arg.__class__ in TENSOR_TYPES:
+                if arg._stride != stride or arg._array.shape != shape:
+                    return None
+                arg = from_array(arg._array.transpose(order), arg._dtype)
+            given.append(arg)
+        out = fast(*given)
+        return strided(out._array, back, out._dtype, stride)
 
     return kernel

@@ -150,9 +150,9 @@ def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
     elif array.shape != shape:
         raise RuntimeError(f"aten::{op.name}: the CPU kernel made shape {array.shape}, the meta kernel says {shape}")
     if stride is not None:
-        small = laid_out(array, dtype, stride) if array.size < SMALL and array.dtype == dtype.np else None
-        if small is not None:
-            return small
+        own = array.base is None and not shares_memory(array, inputs)
+        if array.dtype == dtype.np and (laid := laid_out(array, dtype, stride, own)) is not None:
+            return laid
         out = empty_tensor(Spec(shape, dtype, stride))
         np.copyto(out._array, array, casting="unsafe")  # type: ignore[arg-type]
         return out
@@ -174,13 +174,24 @@ def order_of(shape: Ints, stride: Ints) -> tuple[Ints, Ints] | None:
     return order, tuple([order.index(d) for d in range(len(shape))])
 
 
-def laid_out(array: ndarray, dtype: Any, stride: Ints) -> Tensor | None:
-    """Return a strided CPU tensor from a copy of an array; None unless its strides are permuted contiguous ones."""
+def laid_out(array: ndarray, dtype: Any, stride: Ints, own: bool) -> Tensor | None:
+    """Return a strided CPU tensor of an array of its own, or from a copy of a small array; None unless its strides are
+    permuted contiguous ones.
+    """
     found = order_of(array.shape, stride)
     if found is None:
         return None
     order, back = found
-    data = array.transpose(order).copy()
+    data = array.transpose(order)
+    if not (own and data.flags.c_contiguous):
+        if array.size >= SMALL:
+            return None
+        data = data.copy()
+    return strided(data, back, dtype, stride)
+
+
+def strided(data: ndarray, back: Ints, dtype: Any, stride: Ints) -> Tensor:
+    """Return a CPU tensor of these strides: a contiguous array with its dimensions permuted."""
     out = new(Tensor)
     out._array, out._dtype, out._keys = data.transpose(back), dtype, CPU | NONCONTIGUOUS
     out._stride, out._version_counter = stride, [0, None, data]  # the storage is made from it on demand

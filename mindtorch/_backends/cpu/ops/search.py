@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._base import loops
 from ...._base.errors import check
 from ..rows import MOST, Prepared
 from . import AT_ONCE, CPU_KERNELS
@@ -83,17 +84,19 @@ def unique_consecutive(x: np.ndarray, return_inverse: bool = False, return_count
 def searchsorted(sequence: np.ndarray, values: Any, out_int32: bool = False, right: bool = False,
                  side: str | None = None, sorter: np.ndarray | None = None) -> np.ndarray:
     """Search all values at once by bisection, in ATen's steps: they decide where NaN ends up."""
-    values = np.asarray(values)
-    if side is None is sorter and (found := bisected(sequence, values, right)) is not None:
-        return found
+    values, right = to_opmath(np.asarray(values)), right or side == "right"
     if sorter is not None:
         check(not sorter.size or (sorter.min() >= 0 and sorter.max() < sequence.shape[-1]),
               "torch.searchsorted(): sorter index out of range")
         sequence = np.take_along_axis(sequence, sorter, -1)
+    sequence = to_opmath(sequence)
+    for search in (searched, bisected):
+        if (found := search(sequence, values, right)) is not None:
+            return found
     n = sequence.shape[-1]
     flat = values.reshape(-1) if sequence.ndim == 1 else values
     low, high = np.zeros(flat.shape, np.int64), np.full(flat.shape, n, np.int64)
-    passed = np.greater if right or side == "right" else np.greater_equal
+    passed = np.greater if right else np.greater_equal
     for _ in range(n.bit_length()):
         open_, middle = low < high, (low + high) // 2
         here = sequence.take(middle, mode="clip") if sequence.ndim == 1 else (
@@ -102,6 +105,27 @@ def searchsorted(sequence: np.ndarray, values: Any, out_int32: bool = False, rig
         high = np.where(open_ & stop, middle, high)
         low = np.where(open_ & ~stop, middle + 1, low)
     return low.reshape(values.shape)
+
+
+PASSES = 8  #: of NumPy, for a step of the bisection
+
+
+def searched(sequence: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray | None:
+    """Search by a loop; None without one."""
+    if not values.size or not sequence.size:
+        return None
+    rows = [sequence[None], values.reshape(1, -1)] if sequence.ndim == 1 else [
+        a.reshape(-1, a.shape[-1]) for a in (sequence, values)]
+    if sequence.dtype != values.dtype:
+        common = np.result_type(sequence, values)
+        rows = [a.astype(common, copy=False) for a in rows]
+    lines, flat = rows if rows[0].flags.c_contiguous and rows[1].flags.c_contiguous else map(np.ascontiguousarray, rows)
+    loop = loops.searchsorted.compiled(sequence.shape[-1].bit_length() * PASSES * (values.size + FEW), lines, flat)
+    if loop is None:
+        return None
+    out = np.empty(flat.shape, np.int64)
+    loop(lines, flat, out, right)
+    return out.reshape(values.shape)
 
 
 #: Most values that are searched, and eight times as many in which, by Python's bisection.

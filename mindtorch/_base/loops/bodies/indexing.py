@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .writing import i32, loop, u64
+from .writing import FLOATS, i32, loop, u64
 
 
 @loop("int32[:,::1]", "int64[:,::1]", "int32[:,::1]")
@@ -39,6 +39,22 @@ def index_add(out: Any, at: Any, values: Any) -> None:
         line, added = out[u64(at[row])], values[row]
         for i in range(len(line)):
             line[i] += added[i]
+
+
+@loop("T[:,::1]", "T[:,::1]", "int64[:,::1]", "bool_", of=("int32", "int64", *FLOATS))
+def searchsorted(lines: Any, values: Any, out: Any, right: Any) -> None:
+    """Bisect, in ATen's steps, the line of each row of values, or the only one."""
+    for row in range(len(values)):
+        line = lines[row if len(lines) > 1 else 0]
+        for i in range(values.shape[1]):
+            value, low, high = values[row, i], 0, len(line)
+            while low < high:
+                middle = (low + high) >> 1
+                if line[middle] > value if right else line[middle] >= value:
+                    high = middle
+                else:
+                    low = middle + 1
+            out[row, i] = low
 
 
 @loop("int64[::1]", "int64[:,::1]")

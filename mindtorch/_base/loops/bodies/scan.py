@@ -38,7 +38,7 @@ running("cumsum", operator.add, 0.0)
 running("cumprod", operator.mul, 1.0)
 
 
-@loop("T[:,:,::1]", "T[:,:,::1]", "int64[:,:,::1]", "bool_", "bool_", of=(*FLOATS, "int64"))
+@loop("T[:,:,::1]", "T[:,:,::1]", "int64[:,:,::1]", "bool_", "bool_", of=(*FLOATS, "int32", "int64"))
 def cumulative_extreme(x: Any, out: Any, places: Any, lowest: Any, integer: Any) -> None:
     """Find the last of the largest elements up to each step, or of the smallest; the last NaN if there is one."""
     for k in range(len(x)):

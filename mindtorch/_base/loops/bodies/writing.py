@@ -119,9 +119,9 @@ narrowed = unary(types.uint16, types.float32, lambda builder, x: builder.bitcast
     builder.fptrunc(x, ir.HalfType()), ir.IntType(16)))
 
 
-#: ``a * b + c`` in float32, rounded once.
+#: ``a * b + c``, rounded once.
 fma: Any = intrinsic(lambda typing, a, b, c: (
-    types.float32(types.float32, types.float32, types.float32),
+    a(a, a, a),
     lambda context, builder, signature, values: builder.fma(*values)))
 
 #: ``a + b`` of a sum whose terms may be added up in another order; all else rounds as it is written.
