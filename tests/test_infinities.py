@@ -280,3 +280,23 @@ def test_a_mistake_on_one_path_is_noticed(name: str, check: Callable[[str], None
     monkeypatch.setattr(mindtorch, name, wrong)
     with pytest.raises(AssertionError, match="value"):
         check(name)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, INF])
+@pytest.mark.parametrize("count", [4, 70])
+def test_gradients_of_distances_that_are_zero_do_not_depend_on_gradients_that_are_not_finite(
+        p: float, count: int) -> None:
+    """Signs, which are the slopes of norms 1 and infinity, are multiplied by the gradient even where they are 0."""
+    x = torch.arange(3.0 * count).reshape(count, 3) % 7
+    y, weights = x.roll(2, 0), torch.ones(count, count)
+    weights[2, 0], weights[1, count - 1], weights[3, 3] = NAN, INF, -INF
+
+    def gradients(lib: Any, x: Any, y: Any, weights: Any) -> Any:
+        x, y = x.requires_grad_(), y.requires_grad_()
+        out = lib.cdist(x, y, p, "donot_use_mm_for_euclid_dist")
+        pairs = lib.nn.functional.pdist(x, p)
+        return [*lib.autograd.grad(out, [x, y], weights), *lib.autograd.grad(pairs, x, pairs.detach().reciprocal())]
+
+    ours, theirs = (gradients(lib, *port([x, y, weights], lib)) for lib in (mindtorch, torch))
+    for mine, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(array(mine), array(other), 1e-5, 1e-5)

@@ -83,14 +83,13 @@ def cdist(x1: np.ndarray, x2: np.ndarray, p: float, compute_mode: int | None = N
     return out
 
 
-def norm_grad(away: np.ndarray, p: float, norm: np.ndarray) -> Any:
-    """Return the gradient of the p-norm of differences; 0 where the norm or the difference is 0."""
-    if p == 1:
-        return np.sign(away)
-    if p == inf:
-        return np.sign(away) * (np.abs(away) == norm)
-    scale = np.where((norm == 0) | (away == 0), 0, away if p == 2 else np.sign(away) * np.abs(away) ** (p - 1))
-    return np.where(norm == 0, 0, scale / norm ** (p - 1))
+def norm_grad(grad: np.ndarray, away: np.ndarray, p: float, norm: np.ndarray) -> Any:
+    """Return the gradient of the p-norm of differences; 0 where the norm is 0, unless signs make the gradient."""
+    if p in (1, inf):
+        signs = np.sign(away)
+        return grad * (signs if p == 1 else signs * (np.abs(away) == norm))
+    scale = away if p == 2 else np.where(away == 0, 0, np.sign(away) * np.abs(away) ** (p - 1))
+    return np.where((norm == 0) | ((away == 0) & (p < 1)), 0, scale * grad / norm ** (p - 1))
 
 
 def weights_of(grad: np.ndarray, p: float, norm: np.ndarray) -> np.ndarray:
@@ -110,7 +109,7 @@ def cdist_backward(grad: np.ndarray, x1: np.ndarray, x2: np.ndarray, p: float, c
             loop(weights[at], *[array[at] for array in arrays], NORMS[p][0], out[at])
         return out
     for part, away in differences(x1, x2):
-        each = grad[..., part, :, None] * norm_grad(away, p, cdist[..., part, :, None])
+        each = norm_grad(grad[..., part, :, None], away, p, cdist[..., part, :, None])
         out[..., part, :] = total(each, (each.ndim - 2,))
     extra = out.ndim - x1.ndim
     repeated = [d + extra for d, n in enumerate(x1.shape) if n != out.shape[d + extra]]

@@ -55,7 +55,7 @@ def distances_backward(weights: Any, norms: Any, x: Any, y: Any, p: Any, out: An
     """Write the gradient of rows of ``x``. ``weights``: of differences for 2, of signs for 1, of those that reach
     ``norms`` for -1.
     """
-    zero = weights.dtype.type(0)
+    zero, one = weights.dtype.type(0), weights.dtype.type(1)
     for row in range(len(x)):
         line, norm = weights[row], norms[row]
         for k in range(x.shape[1]):
@@ -65,12 +65,12 @@ def distances_backward(weights: Any, norms: Any, x: Any, y: Any, p: Any, out: An
                     total += line[i] * (value - others[i])
             elif p == 1:
                 for i in range(len(line)):
-                    total += (line[i] if value > others[i] else zero) - (line[i] if value < others[i] else zero)
+                    total += line[i] * ((one if value > others[i] else zero) - (one if value < others[i] else zero))
             else:
                 for i in range(len(line)):
                     away = value - others[i]
-                    reached = line[i] if abs(away) == norm[i] else zero
-                    total += (reached if away > 0 else zero) - (reached if away < 0 else zero)
+                    reached = one if abs(away) == norm[i] else zero
+                    total += line[i] * ((reached if away > 0 else zero) - (reached if away < 0 else zero))
             out[row, k] = total
 
 
