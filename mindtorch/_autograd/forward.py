@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._base.about import about
-from .._base.layout import overlaps_itself
+from .._base.layout import overlaps_itself, storage_size
 from .._dispatch.aten import (
     _to_copy, as_strided, clone, copy_, expand, masked_fill_Scalar as masked_fill, new_empty_strided, real, reshape,
     zeros_like,
@@ -37,6 +37,7 @@ from .grad_mode import enable_grad
 from .recording import derivative_of
 from .saved import Saved
 from .tangents import LINEAR, PARTS, ZERO_AT_ZERO, equal_to_extreme
+from .utils import spread
 
 #: Whether an operator computes each element of its output from the same element of its inputs; set by ``_wiring``.
 is_pointwise: Callable[[Operator], bool]
@@ -77,16 +78,20 @@ def tangent_of(tensor: Any, level: Level) -> Any:
     """Return the tangent of a tensor at a level, or None. A view without one receives its part of its base's."""
     found = tensor._tangents and tensor._tangents.get(level)
     if found is None and (base := tensor._base) is not None and base._tangents and level in base._tangents:
-        found = _under(level, _seen_through, tensor, base._tangents[level])
+        found = _under(level, _seen_through, level, tensor, base._tangents[level])
         level.attach(tensor, found)
     return found
 
 
-def _seen_through(view: Any, tangent: Any) -> Any:
+def _seen_through(level: Level, view: Any, tangent: Any) -> Any:
     """Return a view's part of its base's tangent."""
     if view._view_func is not None:
         return view._view_func(tangent)
-    return as_strided(tangent, view.shape, view._strides(), view._offset - view._base._offset + tangent._offset)
+    layout = view.shape, view._strides(), view._offset
+    laid_out = _in_storage(tangent, view._base, *layout)
+    if laid_out is not tangent:
+        level.attach(view._base, laid_out)
+    return as_strided(laid_out, *layout)
 
 
 def _under(level: Level, function: Callable[..., Any], *args: Any) -> Any:
@@ -133,6 +138,17 @@ def _laid_out(tangent: Any, tensor: Any) -> Any:
         return tangent
     tangent = expand(tangent, tuple(shape))
     return copy_(new_empty_strided(tangent, tuple(shape), strides), tangent) if tensor._is_dense() else tangent
+
+
+def _in_storage(tangent: Any, tensor: Any, size: Any, stride: Any, offset: int | None = None) -> Any:
+    """Return a tangent that lies as its tensor does in a storage as long, for views of the storage by any strides."""
+    shape, strides, start = tuple(tensor.shape), tensor._strides(), tensor._offset
+    length = max(storage_size(shape, strides, start), storage_size(size, stride, start if offset is None else offset),
+                 0 if tensor._storage is None else tensor._storage.nbytes() // tensor.itemsize)
+    whole = tangent if tangent._base is None else tangent._base
+    if (tangent._strides(), tangent._offset, whole.numel()) == (strides, start, length):
+        return tangent
+    return as_strided(spread(tangent, length, shape, strides, start, True), shape, strides, start)
 
 
 def write_tangent(tensor: Any, level: Level, tangent: Any) -> None:
@@ -255,11 +271,9 @@ def _tangents_of_views(op: Operator, level: Level, args: tuple[Any, ...]) -> lis
     tangent = tangent_of(self, level)
     if tangent is None:
         return []
-    laid_out = _laid_out(tangent, self)
+    laid_out = _in_storage(tangent, self, *args[1:]) if op.packet == "as_strided" else _laid_out(tangent, self)
     if laid_out is not tangent:
         level.attach(self, laid_out)
-    if op.packet == "as_strided" and len(args) > 3 and args[3] is not None:
-        args = (*args[:3], args[3] - self._offset + laid_out._offset)
     if op.packet == "_reshape_alias":  # its strides are the tensor's
         return [reshape(laid_out, args[1])]
     view = registry[op.packet[:-1] + op.name[len(op.packet):]] if op.is_inplace else op
@@ -441,9 +455,14 @@ def _tangents_of_normalized(step: Step) -> list[Any]:
             _like(reshape(-r * r * along, rstd.shape), rstd.shape, rstd._dtype)]
 
 
-OWN = {"logcumsumexp": _tangents_of_logcumsumexp, "scatter_reduce.two": _tangents_of_scattered,
-       "div.Tensor": _tangents_of_quotient, "native_layer_norm": _tangents_of_normalized,
-       "native_batch_norm": _tangents_of_normalized}
+def _tangents_of_copysign(step: Step) -> list[Any]:
+    """Return the tangent of ``copysign``, if there is one of the magnitude: on the sign it does not depend."""
+    return [None] if step.tangents[0] is None else _tangents_pointwise(step)
+
+
+OWN = {"copysign.Tensor": _tangents_of_copysign, "logcumsumexp": _tangents_of_logcumsumexp,
+       "scatter_reduce.two": _tangents_of_scattered, "div.Tensor": _tangents_of_quotient,
+       "native_layer_norm": _tangents_of_normalized, "native_batch_norm": _tangents_of_normalized}
 
 
 def zeros_of(output: Any) -> Any:

@@ -6,11 +6,13 @@ from time import perf_counter_ns
 from typing import Any
 
 from .._dispatch import dispatcher
-from .._dispatch.aten import expand, mm, reshape, sum as sum_all, sum_dim_IntList as sum_dims, t, view
+from .._dispatch.aten import (
+    arange_start_step, copy_, expand, index_add_, mm, reshape, sum as sum_all, sum_dim_IntList as sum_dims, t, view,
+)
 from .._dispatch.keys import ADDED, AUTOGRAD, CPU, NONCONTIGUOUS, OBSERVED, ONE_BY_ONE, THREAD_STATE
 from .._dispatch.local import local
 from .._dispatch.observers import tell_parts
-from .._dtype import float32, float64
+from .._dtype import float32, float64, int64
 
 ON_CPU = CPU | AUTOGRAD | NONCONTIGUOUS  #: the keys of tensors with an array
 REDIRECTED = ADDED | ONE_BY_ONE | THREAD_STATE  #: the modes that require each operator to be called
@@ -107,3 +109,28 @@ def can_expand(shape: Sequence[int], to: Sequence[int]) -> bool:
     """Return True if a shape broadcasts to another one, whose gradient can then be summed back."""
     extra = len(to) - len(shape)
     return extra >= 0 and all(size in (1, to[d + extra]) for d, size in enumerate(shape))
+
+
+def may_overlap(size: Any, stride: Any) -> bool:
+    """Whether two indices may mean the same element (ATen's test: exact for layouts that come from slicing)."""
+    reach = 0
+    for step, n in sorted(zip(stride, size, strict=True)):
+        if step <= reach:
+            return True
+        reach += step * (n - 1)
+    return False
+
+
+def spread(values: Any, length: int, shape: Any, strides: Any, offset: int, evenly: bool = False) -> Any:
+    """Return a storage of so many elements that are 0, but for the values, which lie in it by their strides. Where some
+    share a place it holds their sum, or ``evenly`` their mean.
+    """
+    storage = values.new_zeros((length,))
+    if not may_overlap(shape, strides):
+        copy_(storage.as_strided(shape, strides, offset), values)
+        return storage
+    places = arange_start_step(0, length, 1, int64, None, values._device).as_strided(shape, strides, offset).reshape(-1)
+    index_add_(storage, 0, places, values.reshape(-1))
+    if evenly:
+        storage.div_(spread(values.new_ones(shape), length, shape, strides, offset).clamp_min_(1))
+    return storage

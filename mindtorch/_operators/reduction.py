@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from math import inf, prod
+from math import inf, nan, prod
 from typing import Any
 
 from .._autograd.utils import repeated
@@ -351,10 +351,11 @@ def mean_grad(grad: Tensor, shape: Any, dim: Any = None, keepdim: bool = False) 
 def var_grad(grad: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor:
     count = prod([self.shape[d] for d in wrap_dims(dim, self.ndim)])
     freedom = count - (1 if correction is None else correction)
-    scale = 2.0 / freedom if freedom else inf
     grad = restored(grad, self.shape, dim, keepdim)
-    centred = self - (self.mean(dim, True) if dim else self.mean())
-    return grad * scale * centred
+    mean = self.mean(dim, True) if dim else self.mean()
+    if freedom <= 0 and (dim is None or not self.ndim):  # a constant, as in ATen
+        return grad * where(self == mean, nan, inf)
+    return grad * (2.0 / freedom if freedom else inf) * (self - mean)
 
 
 def std_grad(grad: Tensor, result: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._autograd.derivative import node_name
 from .._autograd.node import next_sequence_nr
-from .._autograd.utils import reduce_grad, reshaped, transposed as aten_transposed
+from .._autograd.utils import may_overlap, reduce_grad, reshaped, spread, transposed as aten_transposed
 from .._autograd.views import propagate_requires_grad
 from .._base.about import about
 from .._base.errors import NAMES, check
@@ -18,17 +18,16 @@ from .._base.layout import (
 )
 from .._creation.conversion import contiguous
 from .._dispatch.aten import (
-    _conj, _neg_view, _reshape_alias, _unsafe_view, add_, alias, arange_start_step, as_strided, cat, clone, copy_,
-    diagonal, diagonal_backward, expand, index_add_, new_empty_strided, permute, select_backward, select_int as select,
-    slice_backward, slice_Tensor as slice_, slice_Tensor as slice_of, split_Tensor as split, split_with_sizes, stack,
-    transpose_, transpose_int as transpose, unfold, unfold_backward, unsafe_split_Tensor, unsafe_split_with_sizes,
-    unsqueeze, view, view_as_complex, view_as_real, zero_, zeros,
+    _conj, _neg_view, _reshape_alias, _unsafe_view, add_, alias, as_strided, cat, clone, copy_, diagonal,
+    diagonal_backward, expand, new_empty_strided, permute, select_backward, select_int as select, slice_backward,
+    slice_Tensor as slice_, slice_Tensor as slice_of, split_Tensor as split, split_with_sizes, stack, transpose_,
+    transpose_int as transpose, unfold, unfold_backward, unsafe_split_Tensor, unsafe_split_with_sizes, unsqueeze, view,
+    view_as_complex, view_as_real, zero_, zeros,
 )
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.keys import AUTOGRAD, DUAL, NONCONTIGUOUS, PYTHON
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
-from .._dtype import int64
 from .._tensor import Tensor
 from .._transforms.batching.frames import Frame, lowered
 from .._transforms.batching.rules import along_dimensions, as_it_is, composed, with_defaults, with_own_self, with_size
@@ -219,21 +218,6 @@ method, inplace_view:
 """)  # noqa: E501
 
 
-def may_overlap(size: Any, stride: Any) -> bool:
-    """Whether two indices may mean the same element (ATen's test: exact for layouts that come from slicing)."""
-    reach = 0
-    for step, n in sorted(zip(stride, size, strict=True)):
-        if step <= reach:
-            return True
-        reach += step * (n - 1)
-    return False
-
-
-def positions(grad: Tensor, length: int) -> Any:
-    """0, 1, ... on the gradient's device."""
-    return arange_start_step(0, length, 1, int64, None, grad._device)
-
-
 def as_strided_grad(grad: Tensor, self_shape: Any, self_stride: Any, self_offset: int, size: Any, stride: Any,
                     storage_offset: int | None) -> Tensor:
     """Return the gradient of ``as_strided`` for an input of this shape, stride and offset. It is written through the
@@ -254,16 +238,9 @@ def as_strided_grad(grad: Tensor, self_shape: Any, self_stride: Any, self_offset
     inner = tuple(self_shape[d] for d in longer), tuple(self_stride[d] for d in longer)
     start = min(self_offset, storage_offset)
     length = max(storage_size(size, stride, storage_offset - start), storage_size(*inner, self_offset - start))
-    storage = grad.new_zeros((length,))
-    if may_overlap(size, stride):
-        places = positions(grad, length).as_strided(size, stride, storage_offset - start)
-        index_add_(storage, 0, places.reshape(-1), grad.reshape(-1))
-    else:
-        copy_(storage.as_strided(size, stride, storage_offset - start), grad)
+    storage = spread(grad, length, size, stride, storage_offset - start)
     if may_overlap(*inner):
-        places = positions(grad, length).as_strided(*inner, self_offset - start).reshape(-1)
-        count = index_add_(grad.new_zeros((length,)), 0, places, grad.new_ones((places.numel(),)))
-        storage.div_(count)
+        storage.div_(spread(grad.new_ones(inner[0]), length, *inner, self_offset - start))
     return storage.as_strided(self_shape, self_stride, self_offset - start)
 
 
@@ -272,6 +249,8 @@ def as_strided_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> 
     self, size, stride, offset = with_defaults(op, args)
     whole = lowered(self, frame)
     start = whole.storage_offset() if offset is None else offset
+    if whole._keys & DUAL and not whole.stride(0):  # elements share the memory, and have tangents of their own
+        return stack([op.call(element, size, stride, start) for element in whole.unbind()])
     return op.call(whole, (frame.size, *size), (whole.stride(0), *stride), start)
 
 

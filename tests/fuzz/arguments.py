@@ -10,17 +10,16 @@ Where the two libraries are meant to differ, ``EXPLAINED`` says so; any other di
 from __future__ import annotations
 
 import random
-import re
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import mindtorch
 from mindtorch._dispatch.registry import Operator
 from mindtorch._dispatch.schema import REQUIRED, Parameter
 from tests.fuzz import offline
-from tests.fuzz.offline import Case
+from tests.fuzz.offline import Case, explained, explanation
 from tests.support import Outcome, differences, error_differences, port, torch
 
 #: Operators whose results are random or unset, or whose arguments PyTorch does not check before it uses them.
@@ -40,15 +39,8 @@ OBJECTS = ("Generator", "Device", "Layout", "MemoryFormat", "Storage", "Stream")
 Call = tuple[str, Callable[..., Any], Callable[..., Any]]
 
 
-class Explained(NamedTuple):
-    """Operators, by patterns of their names, that differ from PyTorch's in a way that a pattern describes."""
-
-    operators: str
-    difference: str
-    reason: str
-
-
-EXPLAINED = [Explained(*row) for row in (
+#: Differences that are meant to be: operators, and how they differ from PyTorch's.
+EXPLAINED = explained(
     ("conj|adjoint|svd", "conj|^stride", "A complex tensor is conjugated at once, not when it is read."),
     (r"unique_consecutive.*", r"of \[1\]", "Where return_inverse is given by position, PyTorch's second output is that "
      "of return_counts; here it is the inverse, as documented."),
@@ -105,13 +97,7 @@ EXPLAINED = [Explained(*row) for row in (
     ("pinverse", r"^value: .*\d{7}", "By rounding singular values are above rcond, or not, and are inverted."),
     ("histc|histogram.*", "to type uint8_t", "PyTorch makes edges around equal values before it looks at the dtype."),
     ("stft.*", "MKL FFT", "There is no FFT of half precision in PyTorch; here it is computed in float32."),
-)]
-
-
-def explanation(operator: str, difference: str) -> str | None:
-    """Why a difference is meant to be, or None."""
-    return next((row.reason for row in EXPLAINED
-                 if re.fullmatch(row.operators, operator) and re.search(row.difference, difference)), None)
+)
 
 
 def calls() -> list[tuple[Operator, Call]]:
@@ -208,7 +194,7 @@ def case(number: int, table: list[tuple[Operator, Call]], seed: int = 0) -> Case
     if not found and expected.error is None:
         tolerance = 1e-2 if "bfloat16" in shown else 1e-3
         found = [*differences(got.value, expected.value, rtol=tolerance, atol=tolerance)]
-    reasons = {text: explanation(op.name, text) for text in map(str, found)}
+    reasons = {text: explanation(EXPLAINED, op.name, text) for text in map(str, found)}
     return Case(op.name, shown, [text for text, reason in reasons.items() if reason is None],
                 [reason for reason in reasons.values() if reason is not None])
 

@@ -19,7 +19,6 @@ import pickletools
 import random
 import re
 import resource
-import select
 import signal
 import struct
 import sys
@@ -36,7 +35,7 @@ from typing import Any, NamedTuple
 
 import mindtorch
 from tests.fuzz import offline
-from tests.fuzz.offline import Case
+from tests.fuzz.offline import Case, explained, explanation
 from tests.support import torch
 
 try:
@@ -48,7 +47,6 @@ except ImportError:  # whose files are left out then
 #: What a hostile or damaged file may raise.
 CLEAR = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, *[SafetensorError][:SafetensorError is not None])
 LIMIT, SLOW = 256 * 2**20, 2.0  #: bytes of address space (PyTorch has twice as many), seconds of processor time
-PATIENCE = 300  #: seconds after which a process that says nothing hangs
 FORBIDDEN = ("os.", "subprocess.", "shutil.", "socket.", "exec", "compile", "ctypes.", "import")
 PACKAGE = os.path.dirname(mindtorch.__file__)  #: whose modules may be imported
 _watching = False
@@ -409,60 +407,53 @@ def watched(lib: types.ModuleType, load: Callable[[], Any]) -> Any:
             _watching = False
 
 
-class Explained(NamedTuple):
-    """A difference that is meant to be: the kinds of files, our outcome and PyTorch's, as regular expressions."""
-
-    kinds: str
-    ours: str
-    theirs: str
-    reason: str
-
-
-EXPLAINED = [Explained(*row) for row in (
-    ("legacy", "loaded", "AttributeError: type object 'torch.storage.UntypedStorage' has no", "PyTorch's legacy format "
-     "does not read storages without a dtype, which it writes."),
-    ("legacy|zip", "loaded", r"TypeError: set_\(\) received", "PyTorch makes no tensors of storages without a dtype."),
-    ("zip", ".*is there twice", "", "Of two records of a name PyTorch reads the one that it finds first."),
-    ("zip", ".*(reaches into what follows it|leads out of the archive)", "", "PyTorch's reader takes records that "
+#: Differences that are meant to be: the kinds of files, our outcome and PyTorch's.
+EXPLAINED = explained(
+    ("legacy", "^loaded$", "^AttributeError: type object 'torch.storage.UntypedStorage' has no", "PyTorch's legacy "
+     "format does not read storages without a dtype, which it writes."),
+    ("legacy|zip", "^loaded$", r"^TypeError: set_\(\) received", "PyTorch makes no tensors of storages without a "
+     "dtype."),
+    ("zip", "is there twice", "", "Of two records of a name PyTorch reads the one that it finds first."),
+    ("zip", "(reaches into what follows it|leads out of the archive)", "", "PyTorch's reader takes records that "
      "overlap, and names that lead out of the archive."),
-    ("zip", "loaded", ".*(not a ZIP archive|multidisk|too many files|unsupported|invalid header)", "Where a "
+    ("zip", "^loaded$", "(not a ZIP archive|multidisk|too many files|unsupported|invalid header)", "Where a "
      "field only helps to find the directory, or concerns a record that is not read, zipfile does not look at it."),
-    ("zip", ".*failed finding central directory", "loaded", "zipfile refuses versions and disks that PyTorch's reader "
+    ("zip", "failed finding central directory", "^loaded$", "zipfile refuses versions and disks that PyTorch's reader "
      "passes over."),
-    ("zip", "loaded", "UnicodeDecodeError|ValueError: invalid literal", "PyTorch reads records of a format's version "
-     "and alignment, of which nothing depends here."),
-    ("zip", ".*(header of the record .* does not agree|has no header)", "loaded", "PyTorch's reader does not look at a "
+    ("zip", "^loaded$", "^(UnicodeDecodeError|ValueError: invalid literal)", "PyTorch reads records of a format's "
+     "version and alignment, of which nothing depends here."),
+    ("zip", "(header of the record .* does not agree|has no header)", "^loaded$", "PyTorch's reader does not look at a "
      "name twice."),
-    ("legacy|zip", ".*(multiplication overflow|calculation overflowed)", "loaded", "Steps beyond 64 "
+    ("legacy|zip", "(multiplication overflow|calculation overflowed)", "^loaded$", "Steps beyond 64 "
      "bits are refused, even of nothing."),
-    ("legacy|zip", ".*expected a dictionary of a tensor's hooks", "loaded", "PyTorch keeps anything in the place of "
+    ("legacy|zip", "expected a dictionary of a tensor's hooks", "^loaded$", "PyTorch keeps anything in the place of "
      "hooks."),
-    ("legacy|zip", ".*a bytearray is made of bytes", "loaded", "A bytearray made of a size could be of any."),
-    ("legacy", ".*should have a list of storages' keys, but has '", "loaded", "PyTorch takes the letters of a text for "
+    ("legacy|zip", "a bytearray is made of bytes", "^loaded$", "A bytearray made of a size could be of any."),
+    ("legacy", "should have a list of storages' keys, but has '", "^loaded$", "PyTorch takes the letters of a text for "
      "keys."),
-    ("zip", ".*compressed badly", "loaded", "PyTorch's reader takes zeros for a record that does not inflate."),
-    ("legacy|zip", "loaded", r".* \(.*nested_tensor\.py.*\)$", "PyTorch lets a file replace the parts of a nested "
+    ("zip", "compressed badly", "^loaded$", "PyTorch's reader takes zeros for a record that does not inflate."),
+    ("legacy|zip", "^loaded$", r".* \(.*nested_tensor\.py.*\)$", "PyTorch lets a file replace the parts of a nested "
      "tensor, and fails where it looks at them."),
-    ("legacy|zip", ".*bytes are encoded as latin1", "loaded", "Other encodings make text larger than the file."),
-    ("legacy|zip", r".* \((\S+ )*sparse\.py errors\.py\)$", "loaded", "PyTorch does not check what sparse tensors of "
+    ("legacy|zip", "bytes are encoded as latin1", "^loaded$", "Other encodings make text larger than the file."),
+    ("legacy|zip", r".* \((\S+ )*sparse\.py errors\.py\)$", "^loaded$", "PyTorch does not check what sparse tensors of "
      "files must be, and reads memory outside of them."),
-    ("legacy", ".*out of bounds for storage", "loaded", "PyTorch lets a storage of a legacy file grow."),
-    ("legacy|zip", ".*expected (a class of storages|the (number of elements|location|key) of a storage)", "", "PyTorch "
+    ("legacy", "out of bounds for storage", "^loaded$", "PyTorch lets a storage of a legacy file grow."),
+    ("legacy|zip", "expected (a class of storages|the (number of elements|location|key) of a storage)", "", "PyTorch "
      "takes other types for sizes, keys and locations, and anything with a dtype for a class."),
-    ("legacy", ".*wrong byte size", "loaded", "PyTorch multiplies sizes without looking for overflow."),
-    ("legacy", ".*no data for the storage", "loaded", "PyTorch leaves such a storage as memory was before."),
-    ("safetensors", ".*the dtype F4, which mindtorch does not have", "loaded", "Of float4 there is a name alone."),
-    ("safetensors", ".*Storage size calculation overflowed", "loaded", "NumPy counts the bytes of an empty array as if "
+    ("legacy", "wrong byte size", "^loaded$", "PyTorch multiplies sizes without looking for overflow."),
+    ("legacy", "no data for the storage", "^loaded$", "PyTorch leaves such a storage as memory was before."),
+    ("safetensors", "the dtype F4, which mindtorch does not have", "^loaded$", "Of float4 there is a name alone."),
+    ("safetensors", "Storage size calculation overflowed", "^loaded$", "NumPy counts the bytes of an empty array as if "
      "no size were 0."),
-    ("legacy|zip", ".*Can only create an empty", "loaded", "The memory of a tensor or storage made of a size would be "
+    ("legacy|zip", "Can only create an empty", "^loaded$", "The memory of a tensor or storage made of a size would be "
      "as it was before."),
-    ("legacy|zip", r".*has the attribute '\w+', which is the tensor's", "loaded", "PyTorch lets a file replace a "
+    ("legacy|zip", r"has the attribute '\w+', which is the tensor's", "^loaded$", "PyTorch lets a file replace a "
      "tensor's methods."),
-    ("safetensors", ".*NumPy has at most", "loaded", "NumPy's arrays have at most 32 or 64 dimensions."),
-    ("zip|legacy", "loaded", ".*(_DimRange|'_dynamo).* has no attribute|.*has no attribute '_dynamo", "PyTorch reads "
+    ("safetensors", "NumPy has at most", "^loaded$", "NumPy's arrays have at most 32 or 64 dimensions."),
+    ("zip|legacy", "^loaded$", "(_DimRange|'_dynamo).* has no attribute|.*has no attribute '_dynamo", "PyTorch reads "
      "marks of the compiler when it makes nested tensors."),
-    ("zip|legacy", ".*a range of sizes is a number", "loaded", "PyTorch takes anything for the numbers of such marks."),
-)]
+    ("zip|legacy", "a range of sizes is a number", "^loaded$", "PyTorch takes anything for the numbers of such marks."),
+)
 
 
 def shown(error: Exception | None) -> str:
@@ -491,8 +482,8 @@ def tried(file: File, compared: bool = True, mark: Callable[[str], None] = lambd
         theirs, other = loaded(torch, file)
         if (error is None) != (other is None) or (error is None and ours != theirs):
             text = f"{text}, torch {shown(other)}" if error or other else f"loaded {first_difference(ours, theirs)}"
-            reasons = [row.reason for row in EXPLAINED if re.fullmatch(row.kinds, file.kind)
-                       and re.match(row.ours, shown(error)) and re.match(row.theirs, shown(other))][:1]
+            reason = explanation(EXPLAINED, file.kind, shown(error), shown(other))
+            reasons = [] if reason is None else [reason]
             if error is other is None and any(loaded(torch, file)[0] != theirs for _ in range(5)):
                 reasons = ["PyTorch shows memory as it was before, other values each time."]
             wrong += [] if reasons else [text]
@@ -511,41 +502,6 @@ def case(number: int, seed: int = 0) -> File:
 
 # -- many --------------------------------------------------------------------------------------------------------------
 
-def in_fork(start: int, stop: int, seed: int) -> Iterator[Any]:
-    """Yield the cases of a range from a fork, as far as it gets; then, if it died or hangs, a case that says so."""
-    reader, writer = os.pipe()
-    pid = os.fork()
-    if not pid:
-        os.close(reader)
-        with os.fdopen(writer, "w", buffering=1) as out, suppress(BrokenPipeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            for number in range(start, stop):
-                made = tried(case(number, seed), mark=lambda text: print(json.dumps(text), file=out))
-                print(json.dumps(made), file=out)
-        os._exit(0)
-    os.close(writer)
-    last, done, hangs = "ours", start, False
-    with os.fdopen(reader) as lines:
-        while True:
-            hangs = not select.select([lines], [], [], PATIENCE)[0]
-            line = "" if hangs else lines.readline()
-            if not line.endswith("\n"):
-                break
-            message = json.loads(line)
-            if isinstance(message, str):
-                last = message
-            else:
-                done += 1
-                yield Case(*message)
-        if hangs:
-            os.kill(pid, signal.SIGKILL)
-    status = os.waitpid(pid, 0)[1]
-    if done < stop:
-        said = "it hangs" if hangs else f"it ended with status {status}"
-        ours = last == "ours"
-        yield Case(f"{last} died", said, [said] if ours else [], [] if ours else ["PyTorch crashes."])
-
-
 def warm() -> None:
     """Load each sample, so that modules which loading imports are there before they are watched."""
     for file in samples():
@@ -555,11 +511,7 @@ def warm() -> None:
 
 def cases(count: int, seed: int, start: int) -> Iterator[Case]:
     warm()
-    at, stop = start, start + count
-    while at < stop:
-        for made in in_fork(at, min(at + 5000, stop), seed):
-            at += 1
-            yield made
+    return offline.in_forks(lambda number, mark: tried(case(number, seed), mark=mark), start, start + count)
 
 
 def main(count: str = "1000", seed: str = "0", start: str = "0") -> None:

@@ -15,7 +15,7 @@ import re
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ import mindtorch
 from mindtorch._backends.npu.constants import ACLNN_ERR_INNER, ACLNN_ERR_PARAM_INVALID
 from mindtorch._backends.npu.errors import AclError
 from tests.fuzz import offline
-from tests.fuzz.offline import Case
+from tests.fuzz.offline import Case, explained
 from tests.support import Outcome, array, error_differences, port, tensor_differences, tensors_in, torch
 
 Tensors = list[Any]
@@ -403,20 +403,106 @@ OURS = ("pipeline", "compiled", "compiled gradients", "captured", "traced", "npu
         "refusing npu", "npu without kernels")
 
 
-class Explained(NamedTuple):
-    """A difference that is meant to be: its mode, an operator of the program, and its text."""
+# -- other ways --------------------------------------------------------------------------------------------------------
 
-    mode: str
-    operator: str
-    difference: str
-    reason: str
+class Way(NamedTuple):
+    """A way to run a program: what is done to its inputs and to what each line computes, and other functions of modes.
+    """
+
+    inputs: Callable[[Tensors], Tensors] = list
+    each: Callable[[Any], Any] | None = None
+    run: Mapping[str, Callable[..., Any]] = {}
+
+
+def in_steps(x: Any) -> Any:
+    """Return a copy between whose elements others lie."""
+    return torch.stack([x, x], -1)[..., 0]
+
+
+def in_order(x: Any) -> Any:
+    """Return the tensor as a contiguous one that is not conjugated or negated when it is read."""
+    return x.resolve_conj().resolve_neg().contiguous()
+
+
+def turned(x: Any) -> Any:
+    """Return a copy whose first dimension is the innermost one."""
+    return x.movedim(0, -1).contiguous().movedim(-1, 0) if x.dim() else x
+
+
+def apart(x: Any) -> Any:
+    """Return elements in double precision that are finite, and no two of them equal."""
+    if not x.dtype.is_floating_point:
+        return x
+    x = x.double().nan_to_num(0.4, 1.6, -1.2)
+    return x + x.new_tensor([(37 * i % 101 - 50) / 3001 for i in range(x.numel())]).reshape(x.shape)
+
+
+def looped_jacobian(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+    """Compute each row of a Jacobian by a backward pass of its own."""
+    reduced, given = of_the_differentiable(lib, f, xs)
+    if not given or any(x.is_complex() for x in given):
+        return f(lib, *xs)
+    return lib.autograd.functional.jacobian(lambda x: reduced(x, *given[1:]), given[0])
+
+
+def looped_hessian(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+    reduced, given = of_the_differentiable(lib, f, xs)
+    if not given or any(x.is_complex() for x in given):
+        return f(lib, *xs)
+    jacobian = lib.autograd.functional.jacobian
+    return jacobian(lambda x: jacobian(lambda y: reduced(y, *given[1:]), x, create_graph=True), given[0])
+
+
+def tangents_backwards(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+    """Compute tangents by the gradient of a gradient."""
+    reduced, given = of_the_differentiable(lib, f, xs)
+    if not given:
+        return f(lib, *xs)
+    return lib.autograd.functional.jvp(reduced, tuple(given), tuple(lib.ones_like(x) * 0.5 for x in given))
+
+
+def looped_batches(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+    batch = [xs[0], xs[0].flip(0) if xs[0].dim() else xs[0], xs[0].clone()]
+    return lib.stack([f(lib, x, *xs[1:]) for x in batch])
+
+
+AS_DRAWN = Way()
+LAYOUTS_OF_ALL = [Way(lambda xs, lay=lay: [*map(lay, xs)], lay)  # type: ignore[misc]
+                  for lay in (in_order, in_steps, turned)]
+LOOPED = Way(run={"jacrev": looped_jacobian, "jacfwd": looped_jacobian, "hessian": looped_hessian,
+                  "tangents": tangents_backwards, "batches": looped_batches})
+UNTIED = Way(lambda xs: [apart(x.detach()) for x in xs], apart)
+
+
+def like_pytorchs(*ways: Way) -> Callable[..., bool]:
+    """Return a proof that PyTorch has our outcome in one of the ways, which mean the outcome."""
+    def proof(mode: str, drawn: Drawn, difference: str) -> bool:
+        return any(not any(re.search(f"^error|{difference}", text) for text in compare(mode, drawn, way))
+                   for way in ways)
+    return proof
+
+
+def not_if(way: Way) -> Callable[..., bool]:
+    """Return a proof that both libraries have one outcome, which is no error, if they run the program in a way that
+    takes the reason away.
+    """
+    def proof(mode: str, drawn: Drawn, difference: str) -> bool:
+        theirs = Outcome.of(MODES[mode], torch, drawn.function(way.each), ported(way.inputs(drawn.inputs), torch))
+        return theirs.error is None and not compare(mode, drawn, way, way)
+    return proof
+
+
+in_a_layout = like_pytorchs(*LAYOUTS_OF_ALL)  #: "PyTorch has our outcome in another layout of all tensors."
+looped = like_pytorchs(LOOPED)  #: "PyTorch has our outcome where it does not batch, or differentiates backwards."
+of_ties = not_if(UNTIED)  #: "Without equal elements, and what is not finite, the outcomes agree."
 
 
 #: What a difference in values is where one of them is not finite.
 UNDEFINED = r"^(output \d: )?value: .*(nan|inf)"
 DERIVED = r".*gradients|checkpointed|captured|jacrev|jacfwd|hessian|tangents"
 BATCHES = "batches|jacrev|jacfwd|hessian"
-EXPLAINED = [Explained(*row) for row in (
+#: Differences that are meant to be: modes, operators of the program, and how it differs.
+EXPLAINED = explained(
     (".*", "", r"not implemented for|not (yet )?supported|does not support|no kernel|unsupported|expected scalar type",
      "PyTorch has no kernel for the dtype."),
     (".*", "", "view size is not compatible", "PyTorch refuses some strides."),
@@ -566,14 +652,14 @@ EXPLAINED = [Explained(*row) for row in (
      "which shows when it is batched."),
     (DERIVED, r"scatter_reduce.*shape \(0", "no error, torch .*(invalid gradient|The size of tensor a)", "PyTorch's "
      "gradient of a source that no index of an empty tensor reaches has the index's shape."),
-)]
+)
 
 
 def explanation(mode: str, drawn: Drawn, difference: str) -> str | None:
     lines = "; ".join([*drawn.lines, *(f"{x.dtype} shape {tuple(x.shape)} strides {x.stride()}{' negated' * x.is_neg()}"
                                        f"{' conjugated' * x.is_conj()}" for x in drawn.inputs)])
-    return next((row.reason for row in EXPLAINED if re.fullmatch(row.mode, mode) and re.search(row.operator, lines)
-                 and re.search(row.difference, difference)), None)
+    return offline.explanation(EXPLAINED, mode, lines, difference,
+                               proven=lambda row: row.proof is None or row.proof(mode, drawn, row.patterns[-1]))
 
 
 # -- comparing ---------------------------------------------------------------------------------------------------------
@@ -664,18 +750,23 @@ def output_differences(ours: Any, theirs: Any, exact: list[Any], mode: str, leas
                 yield f"{where}{text}"
 
 
-def compare(mode: str, drawn: Drawn) -> list[str]:
+def compare(mode: str, drawn: Drawn, theirs_by: Way = AS_DRAWN, ours_by: Way = AS_DRAWN,
+            mark: Callable[[str], None] = lambda text: None) -> list[str]:
     """Run a program in both libraries, and in PyTorch in double precision, and return in what ours differs."""
-    f, run = drawn.function(), MODES[mode]
-    theirs = Outcome.of(run, torch, f, ported(drawn.inputs, torch))
-    ours = Outcome.of(run, mindtorch, f, ported(drawn.inputs, mindtorch))
+    def outcome(lib: types.ModuleType, way: Way, xs: Tensors, error: Callable[[Any], Any] | None = None) -> Outcome:
+        mark("ours" if lib is mindtorch else "theirs")
+        each = way.each and error and (lambda x: error(way.each(x)))  # type: ignore[misc]
+        return Outcome.of(way.run.get(mode, MODES[mode]), lib, drawn.function(each or error or way.each),
+                          ported(way.inputs(xs), lib))
+
+    theirs, ours = outcome(torch, theirs_by, drawn.inputs), outcome(mindtorch, ours_by, drawn.inputs)
     if "omplexHalf" in str(theirs.error) or any(t.dtype is torch.complex32 for t in tensors_in(theirs.value)):
         return []
     found = [*map(str, error_differences(ours, theirs))]
     if found and mode in OURS and ours.error and theirs.error:
         found = []
     if found and mode in BATCHED and ours.error:
-        outside = Outcome.of(f, torch, *ported(drawn.inputs, torch))
+        outside = Outcome.of(drawn.function(), torch, *ported(drawn.inputs, torch))
         if ours.kind() == outside.kind():
             return []
     name = narrowest(mode, drawn)
@@ -684,12 +775,12 @@ def compare(mode: str, drawn: Drawn) -> list[str]:
         found = [*output_differences(ours.value, theirs.value, [], mode, least)]
     if not any("value: " in text or OUTSIDE in text for text in found):
         return found
-    exact = [Outcome.of(run, torch, f, wide(drawn.inputs))]
-    exact += [Outcome.of(run, torch, drawn.function(off_by(sign * least / 8, getattr(torch, name))), wide(drawn.inputs))
+    exact = [outcome(torch, theirs_by, wide(drawn.inputs))]
+    exact += [outcome(torch, theirs_by, wide(drawn.inputs), off_by(sign * least / 8, getattr(torch, name)))
               for sign in (1, -1)]
     if ours.error or theirs.error:
-        return [] if ours.kind() in [outcome.kind() for outcome in exact] else found
-    return [*output_differences(ours.value, theirs.value, [outcome.value for outcome in exact], mode, least)]
+        return [] if ours.kind() in [other.kind() for other in exact] else found
+    return [*output_differences(ours.value, theirs.value, [other.value for other in exact], mode, least)]
 
 
 def shrink(mode: str, drawn: Drawn) -> Drawn:
@@ -709,7 +800,7 @@ def shrink(mode: str, drawn: Drawn) -> Drawn:
     return drawn
 
 
-def case(number: int, seed: int = 0, only: str | None = None) -> Case:
+def case(number: int, seed: int = 0, only: str | None = None, mark: Callable[[str], None] = lambda text: None) -> Case:
     """One program, run in the mode that its number says, and in what it differs."""
     drawn = random.Random(seed * 10**9 + number)
     modes = only.split(",") if only else [*MODES]
@@ -717,7 +808,7 @@ def case(number: int, seed: int = 0, only: str | None = None) -> Case:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = program(drawn)
-        found = compare(mode, made)
+        found = compare(mode, made, mark=mark)
         reasons = {text: explanation(mode, made, text) for text in found}
         unexplained = [text for text, reason in reasons.items() if reason is None]
         if unexplained:
@@ -732,8 +823,9 @@ def case(number: int, seed: int = 0, only: str | None = None) -> Case:
 
 def main(count: str = "1000", seed: str = "0", start: str = "0", only: str | None = None) -> None:
     warnings.simplefilter("ignore")
-    offline.run((case(number, int(seed), only) for number in range(int(start), int(start) + int(count))), int(count),
-                int(start), f"programs in {only or f'{len(MODES)} modes'}, seed {seed}")
+    cases = offline.in_forks(lambda number, mark: case(number, int(seed), only, mark), int(start),
+                             int(start) + int(count))
+    offline.run(cases, int(count), int(start), f"programs in {only or f'{len(MODES)} modes'}, seed {seed}")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import re
 
-from tests.fuzz.arguments import EXPLAINED, calls, case, explanation
+from tests.fuzz.arguments import EXPLAINED, calls, case
+from tests.fuzz.offline import explanation
 
 TABLE = calls()
 SAMPLE = 8  #: cases of each operator
@@ -20,5 +21,5 @@ def test_operators_have_pytorchs_outcome_for_random_arguments() -> None:
 
 def test_explanations_are_of_operators_that_are_tried() -> None:
     names = [op.name for op, _ in TABLE]
-    assert all(any(re.fullmatch(row.operators, name) for name in names) for row in EXPLAINED)
-    assert explanation("add.Tensor", "value: 1 at [0], torch 2") is None
+    assert all(any(re.fullmatch(row.patterns[0], name) for name in names) for row in EXPLAINED)
+    assert explanation(EXPLAINED, "add.Tensor", "value: 1 at [0], torch 2") is None

@@ -95,6 +95,17 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
             [[-0.75, -1.25, 1.25], [1, 0.5, 1], [3, 0, -0.25]]).bfloat16()]),
     **{f"batch_norm without channels, of shape {shape}": (
         "plainly", "v1 = F.batch_norm(v0, None, None, training=True)", [torch.ones(shape)]) for shape in ((), 1, 2)},
+    **{f"{mode} of as_strided, {layout}": (mode, lines, [x]) for mode in ("tangents", "jacfwd") for layout, lines, x in (
+        ("of what is contiguous", "v1 = v0.as_strided((2, 2), (1, 2))", torch.arange(9.0).view(3, 3)),
+        ("between elements", "v1 = v0.as_strided((2, 2), (1, 2), 1)", torch.arange(18.0).view(3, 6)[:, ::2]),
+        ("written", "v1 = v0.clone(); v1.as_strided((2,), (4,)).mul_(3)", torch.arange(18.0).view(3, 6)[:, ::2]),
+        ("written in two views", "v1 = v0 * 2; a = v1.as_strided((2,), (4,)); v1.as_strided((3,), (1,)).mul_(a.sum());"
+         " a.mul_(3)", torch.arange(9.0).view(3, 3)))},
+    "tangent of as_strided before what is seen": ("tangents", "v1 = v0.as_strided((2, 2), (1, 2), 0)", [
+        torch.arange(10.0)[2:8]]),
+    **{f"second gradient of {name} of {shape} without freedom": ("second gradients", f"v1 = v0.{name}()", [
+        torch.full(shape, 2.75)]) for name in ("var", "std") for shape in ((), (1,))},
+    "Jacobian of a sign": ("jacfwd", "v2 = lib.copysign(v1, v0).log1p()", [floats(), torch.ones(2, 3).int()]),
     "write into a transposed constant in a Jacobian": (
         "jacfwd", "v2 = v1.t().clone(); v2[:, 1] = v0[0]", [floats(), floats()]),
 }

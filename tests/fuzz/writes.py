@@ -8,7 +8,6 @@ an offset, without dimensions or elements) and dtypes; the whole memory under it
 from __future__ import annotations
 
 import random
-import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from typing import Any
 import mindtorch
 from tests.fuzz import offline
 from tests.fuzz.modes import tensor
-from tests.fuzz.offline import Case
+from tests.fuzz.offline import Case, explained, explanation
 from tests.support import Outcome, differences, error_differences, port, torch
 
 SHAPES = [(), (1,), (0,), (4,), (3, 3), (2, 3), (3, 0), (1, 3), (2, 3, 2), (3, 1)]
@@ -117,7 +116,7 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 
 #: Where the two libraries are meant to differ: operators and text, by patterns, and the reason.
-EXPLAINED = [
+EXPLAINED = explained(
     ("index_reduce_|scatter_reduce_", "no error, torch NotImplementedError", "PyTorch has no kernel for the dtype."),
     ("index_reduce_", "INTERNAL ASSERT", "PyTorch's fails in an assertion of its own for half precision."),
     ("add.*|mul.*", r"nan.*j\)", "Of complex numbers that are not finite PyTorch's vector loop makes other NaNs."),
@@ -129,12 +128,7 @@ EXPLAINED = [
     ("index_copy_", "^value", "Which of several values at an index stays depends on the layout."),
     ("scatter_reduce_", "not implemented for .ComplexFloat.*torch RuntimeError", "PyTorch looks at the indices, and at "
      "the memory that is written, first."),
-]
-
-
-def explanation(name: str, difference: str) -> str | None:
-    return next((reason for operators, text, reason in EXPLAINED
-                 if re.fullmatch(operators, name) and re.search(text, difference)), None)
+)
 
 
 def case(number: int, seed: int = 0) -> Case:
@@ -161,7 +155,7 @@ def case(number: int, seed: int = 0) -> Case:
                                        atol=2e-2 if dtype.itemsize == 2 else None))]
     described = ", ".join(f"{t.dtype} {tuple(t.shape)} {t.stride()} {t.tolist()}" if isinstance(t, torch.Tensor) else
                           str(t) for t in [x, *given])
-    reasons = {text: explanation(name, text) for text in found}
+    reasons = {text: explanation(EXPLAINED, name, text) for text in found}
     return Case(name, f"{name}: {described}", [text for text, reason in reasons.items() if reason is None],
                 [reason for reason in reasons.values() if reason is not None])
 
