@@ -35,7 +35,7 @@ BINARY = [
     "ge", "logical_and", "logical_or", "logical_xor", "heaviside",
 ]
 #: Where the signs of zeros differ from PyTorch's, whose own vectors and scalars disagree about some of them.
-SIGNLESS = {"erfinv", "elu", "selu", "celu", "softshrink", "fmax", "fmin", "maximum", "minimum"}
+SIGNLESS = {"erfinv", "softshrink", "fmax", "fmin", "maximum", "minimum"}
 #: Functions of one tensor, most of which have no in-place form.
 ACTIVATIONS: dict[str, Callable[[Any, Any], Any]] = {
     **{name: lambda lib, x, name=name: getattr(lib.nn.functional, name)(x) for name in (

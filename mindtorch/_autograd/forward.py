@@ -417,7 +417,7 @@ def _tangents_of_logcumsumexp(step: Step) -> list[Any]:
     if not self.ndim:
         return [step.tangents[0]]
     weights = (self - real(self).amax(dim, True)).exp()
-    return [(weights * step.tangents[0]).cumsum(dim) / weights.cumsum(dim)]
+    return [(weights * step.tangents[0]).cumsum(dim) / (weights.cumsum(dim) + 1e-13)]  # which may be 0
 
 
 def _tangents_of_quotient(step: Step) -> list[Any]:

@@ -88,8 +88,8 @@ def elu_double_backward(grad: Tensor, grad_output: Tensor, alpha: Any, scale: An
                         is_result: bool, self_or_result: Any) -> Tensor:
     product = grad * grad_output * input_scale
     if not is_result:
-        product = product * (self_or_result * input_scale).exp() * (alpha * scale * input_scale)
-    return where(self_or_result < 0, product, 0)
+        product = elu_backward(product, alpha, scale, input_scale, is_result, self_or_result)
+    return product * (self_or_result < 0)
 
 
 operator("relu", activation("relu", "real", check=check_clamped("Boolean inputs not supported for relu")),

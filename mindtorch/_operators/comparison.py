@@ -196,7 +196,8 @@ def inside(grad: Tensor, self: Tensor, min: Any, max: Any) -> Any:
     zero = zero_like(grad)
     if min is None or max is None:
         return where(self <= max if min is None else self >= min, grad, zero)
-    return where((self >= min).logical_and_(self <= max), grad, zero)
+    above, below = self >= min, self <= max
+    return where(above.logical_and_(below) if above.shape == below.shape else above & below, grad, zero)
 
 
 def bounds(grad: Tensor, self: Tensor, min: Any, max: Any) -> Any:

@@ -355,7 +355,8 @@ def var_grad(grad: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: boo
     mean = self.mean(dim, True) if dim else self.mean()
     if freedom <= 0 and (dim is None or not self.ndim):  # a constant, as in ATen
         return grad * where(self == mean, nan, inf)
-    return grad * (2.0 / freedom if freedom else inf) * (self - mean)
+    centred = self - mean
+    return grad * (2.0 / freedom if freedom else inf) * centred
 
 
 def std_grad(grad: Tensor, result: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor:

@@ -29,6 +29,7 @@ from tests.support import Outcome, array, error_differences, port, tensor_differ
 
 Tensors = list[Any]
 Program = Callable[..., Any]  #: takes a library and tensors
+Rounding = Callable[[Any, bool], Any]  #: takes what a line computes, and whether the line is inexact
 
 #: Of one tensor ``{a}``; ``{i}`` and ``{j}`` are dimensions, ``{n}`` a small number, ``{x}`` a real number.
 #: The gradient of distances within nothing ends PyTorch's process.
@@ -116,6 +117,10 @@ WRITES = """
 [1:] = {b}[1:]; [..., 0] += 1; [{b} > {x}] = {n}; [0, ...] *= {n}; [lib.tensor([1, 1])] = {x}; [:, 1] = {b}[0]
 """.strip().replace("\n", "; ").split("; ")
 
+#: Lines whose results are not the nearest numbers to the right ones, even where these are short.
+INEXACT = re.compile(
+    "exp|log|sin|cos|tan|sqrt|erf|sigmoid|gelu|[sc]?elu|soft|silu|mish|norm|mean|std|var|attention|gamma|hypot|kl_div|"
+    "loss|dist|inv|solve|det|similarity|angle|cov|polar|sinc")
 FLOATS = ("float32", "float32", "float32", "float64", "float16", "bfloat16")
 DTYPES = (*FLOATS, *FLOATS, "int64", "int32", "int16", "int8", "uint8", "bool", "complex64", "complex64", "complex128")
 SHAPES = [(3, 3)] * 6 + [(2, 3), (3,), (2, 3, 3), (1, 3), (3, 1), (), (0, 3), (4, 4)]
@@ -134,13 +139,13 @@ class Drawn(NamedTuple):
     def text(self, rounded: bool = False) -> str:
         names = [f"v{i}" for i in range(len(self.inputs) + len(self.lines))]
         results = names[len(self.inputs):]
-        lines = [f"{line}; {name} = rounded({name})" if rounded else line
+        lines = [f"{line}; {name} = rounded({name}, {bool(INEXACT.search(line))})" if rounded else line
                  for name, line in zip(results, self.lines, strict=True)]
         return "\n    ".join([f"def f(lib, {', '.join(names[:len(self.inputs)])}):", "F = lib.nn.functional", *lines,
                               f"return {names[-1]}"])
 
-    def function(self, rounded: Callable[[Any], Any] | None = None) -> Program:
-        """Compile the program; ``rounded`` is applied to what each line computes."""
+    def function(self, rounded: Rounding | None = None) -> Program:
+        """Compile the program; ``rounded`` is applied to what each line computes, and whether the line is inexact."""
         scope: dict[str, Any] = {"rounded": rounded}
         exec(self.text(rounded is not None), scope)
         return scope["f"]
@@ -413,6 +418,15 @@ class Way(NamedTuple):
     each: Callable[[Any], Any] | None = None
     run: Mapping[str, Callable[..., Any]] = {}
 
+    def outcome(self, mode: str, drawn: Drawn, lib: types.ModuleType, error: Rounding | None = None) -> Outcome:
+        """Run a program in a mode, with the error in what each line computes."""
+        def each(x: Any, inexact: bool) -> Any:
+            x = self.each(x) if self.each else x
+            return error(x, inexact) if error else x
+
+        f = drawn.function(each if self.each or error else None)
+        return Outcome.of(self.run.get(mode, MODES[mode]), lib, f, ported(self.inputs(drawn.inputs), lib))
+
 
 def in_steps(x: Any) -> Any:
     """Return a copy between whose elements others lie."""
@@ -431,10 +445,19 @@ def turned(x: Any) -> Any:
 
 def apart(x: Any) -> Any:
     """Return elements in double precision that are finite, and no two of them equal."""
-    if not x.dtype.is_floating_point:
+    if not (x.dtype.is_floating_point or x.dtype.is_complex):
         return x
-    x = x.double().nan_to_num(0.4, 1.6, -1.2)
-    return x + x.new_tensor([(37 * i % 101 - 50) / 3001 for i in range(x.numel())]).reshape(x.shape)
+    steps = x.detach().abs().double().new_tensor([(37 * i % 101 - 50) / 3001 for i in range(x.numel())])
+    return x.masked_fill(~x.isfinite(), 0.4) + steps.reshape(x.shape)
+
+
+def resolved(mode: str) -> Callable[..., Any]:
+    """Return a mode's function, whose results are conjugated and negated before they are read."""
+    def run(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+        out = MODES[mode](lib, f, xs)
+        parts = [x if x is None else x.resolve_conj().resolve_neg() for x in (out if isinstance(out, list) else [out])]
+        return parts if isinstance(out, list) else parts[0]
+    return run
 
 
 def looped_jacobian(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
@@ -467,11 +490,12 @@ def looped_batches(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
 
 
 AS_DRAWN = Way()
-LAYOUTS_OF_ALL = [Way(lambda xs, lay=lay: [*map(lay, xs)], lay)  # type: ignore[misc]
+LAID_OUT = [Way(lambda xs, lay=lay: [*map(lay, xs)], lay)  # type: ignore[misc]
                   for lay in (in_order, in_steps, turned)]
 LOOPED = Way(run={"jacrev": looped_jacobian, "jacfwd": looped_jacobian, "hessian": looped_hessian,
                   "tangents": tangents_backwards, "batches": looped_batches})
-UNTIED = Way(lambda xs: [apart(x.detach()) for x in xs], apart)
+APART, WIDE = Way(lambda xs: [apart(x.detach()) for x in xs], apart), Way(lambda xs: wide(xs))
+RESOLVED = Way(run={mode: resolved(mode) for mode in MODES})
 
 
 def like_pytorchs(*ways: Way) -> Callable[..., bool]:
@@ -487,14 +511,14 @@ def not_if(way: Way) -> Callable[..., bool]:
     takes the reason away.
     """
     def proof(mode: str, drawn: Drawn, difference: str) -> bool:
-        theirs = Outcome.of(MODES[mode], torch, drawn.function(way.each), ported(way.inputs(drawn.inputs), torch))
-        return theirs.error is None and not compare(mode, drawn, way, way)
+        return way.outcome(mode, drawn, torch).error is None and not compare(mode, drawn, way, way)
     return proof
 
 
-in_a_layout = like_pytorchs(*LAYOUTS_OF_ALL)  #: "PyTorch has our outcome in another layout of all tensors."
-looped = like_pytorchs(LOOPED)  #: "PyTorch has our outcome where it does not batch, or differentiates backwards."
-of_ties = not_if(UNTIED)  #: "Without equal elements, and what is not finite, the outcomes agree."
+#: PyTorch has our outcome in another layout of all tensors; where it does not batch, and differentiates backwards.
+in_a_layout, looped = like_pytorchs(*LAID_OUT), like_pytorchs(LOOPED)
+#: The outcomes agree without equal elements, or what is not finite; where all is in double precision; as numbers.
+if_apart, if_wide, if_resolved = not_if(APART), not_if(WIDE), not_if(RESOLVED)
 
 
 #: What a difference in values is where one of them is not finite.
@@ -508,9 +532,14 @@ EXPLAINED = explained(
     (".*", "", "view size is not compatible", "PyTorch refuses some strides."),
     (".*", "inv|solve|det|matrix_exp", r"[\d.]+e\+?1[2-9]\b|e\+[2-9]\d|_LinAlgError",
      "Solutions of singular matrices are rounding errors."),
+    (".*", "inv|solve|det", UNDEFINED, "What LAPACK makes of matrices with NaN or infinity differs from build to "
+     "build.", if_apart),
+    (".*", "(dist|norm|abs).*complex", "value: inf at .*torch nan", "The length of a complex number that has an "
+     "infinite part is infinite, as in C99.", if_apart),
+    (".*", "copysign", "value: ", "What sign a NaN has is not defined.", if_apart),
     (".*", r"solve\((v\d+), \1\)", "value: ", "How far the solution is from the identity depends on the condition."),
     (".*", "", UNDEFINED + r".*j\)", "Of complex numbers that are not finite PyTorch's vector loop and BLAS make other "
-     "NaNs than its scalar loop."),
+     "NaNs than its scalar loop.", if_apart),
     (".*", "", "setStorage: sizes|self indexing axis dim should be positive", "PyTorch finds an index beyond an empty "
      "tensor when it makes a view."),
     (".*", "", "ZeroDivisionError", "PyTorch's tangent of a mean divides by the number of elements."),
@@ -524,19 +553,20 @@ EXPLAINED = explained(
     (".*", "nan_to_num|rad2deg|hardtanh|relu6|prelu", "idle stride", "PyTorch makes these outputs by empty_like, which "
      "keeps strides on which no element depends."),
     (".*", r"median.*strides \(0", "value: ", "PyTorch's median of one number that is repeated without memory is what "
-     "lies in memory behind it."),
+     "lies in memory behind it.", in_a_layout),
     (".*", r"(inv|solve).*(//|%|mod|trunc|floor|round|div|int\()", "value: ", "Solutions that are integers but for "
      "rounding errors are rounded to others."),
     (".*", "attention", r"(matrices|mat1 and mat2|batch2 tensor).*torch no error", "PyTorch's attention does not check "
      "that there are as many values as keys."),
     (".*", "", r"isFloatingType\(grad", "PyTorch's derivatives of two dtypes, one complex, refuse each other."),
-    (".*", "grid_sample", UNDEFINED, "PyTorch's vector loop weighs what lies outside; its scalar loop does not."),
+    (".*", "grid_sample", UNDEFINED, "PyTorch's vector loop weighs what lies outside; its scalar loop does not.",
+     if_apart),
     ("compiled.*|captured|traced", "", "no error, torch .*(out of (bounds|range)|not in the valid range)", "A graph "
      "leaves out what nothing needs."),
     (".*", "nextafter.*(tensordot|@|mm|linear|einsum|inner|dot)", UNDEFINED, "Products of the largest numbers "
-     "overflow, in the order in which they are added."),
+     "overflow, in the order in which they are added.", if_apart),
     (".*", "layer_norm|batch_norm|group_norm|rms_norm", UNDEFINED, "A norm of values that are not finite depends on "
-     "the order in which they are added."),
+     "the order in which they are added.", if_apart),
     ("traced", "", "get value out of a tracing tensor", "A trace cannot depend on a value, as in PyTorch's make_fx."),
     ("functionalized", r"\.\w+_\(|\+=|\*=", "can't be cast to the desired output.*torch no error", "PyTorch's "
      "functionalization does not check the dtype that is written."),
@@ -549,46 +579,69 @@ EXPLAINED = explained(
     ("tangents|jacfwd|hessian", "", "torch .*this_view_meta->has_fw_view", "PyTorch asserts that the tangent "
      "of what is conjugated or negated when it is read is so too."),
     (".*", "max_pool1d.*(negated|imag)", "value: ", "PyTorch's max_pool1d reads the memory of what is negated "
-     "when it is read."),
+     "when it is read.", in_a_layout),
     (".*", r"attention.*bool shape \(0", "dtype: bool, torch int64", "PyTorch's attention of bools without elements "
      "sums them."),
     (".*", "conv", "kernel size should be greater than zero.*torch no error", "Without channels PyTorch does not "
      "check the size of the kernel."),
     ("inference", "", "^(conj|neg): True, torch False$", "In inference mode PyTorch's composite operators resolve what "
-     "is conjugated or negated when it is read."),
-    (".*npu.*", r"select_scatter.*strides \((1, )+1\)", "value: ", "On PyTorch's CPU the output shares memory between "
-     "elements, as its input does; tensors on a device do not."),
+     "is conjugated or negated when it is read.", if_resolved),
+    ("compiled.*|captured", "", r"^(output \d: )?(conj|neg): ", "A graph's outputs are conjugated and negated as its "
+     "operators leave them.", if_resolved),
+    (".*npu.*", "select_scatter|as_strided", "value: ", "Tensors that come to a device are contiguous there.",
+     in_a_layout),
+    (".*npu.*", "(var|std)_mean", r"value: -?inf at .*torch nan", "PyTorch adds differences from a mean that is "
+     "already infinite.", if_apart),
     ("batches|hessian", "searchsorted", "should have positive dimension", "Of a batch an element may be a number."),
-    (".*npu.*", "", "^(conj|neg): False, torch True$", "What comes from a device has been conjugated and negated."),
-    (".*npu", "attention", UNDEFINED, "Without a kernel for attention its parts meet infinite scores."),
-    (".*npu", r"pow\(-?0\.5\)|\*\* -?0\.5", UNDEFINED, "A power of float16 is computed in float32 there."),
+    (".*npu.*", "", "^(conj|neg): False, torch True$", "What comes from a device has been conjugated and negated.",
+     if_resolved),
+    (".*npu", "attention", UNDEFINED, "Without a kernel for attention its parts meet infinite scores.", if_apart),
+    (".*npu", r"pow\(-?0\.5\)|\*\* -?0\.5", UNDEFINED, "A power of float16 is computed in float32 there.", if_apart),
     (".*npu", r"long\(", "Class values must be non-negative", "What NaN becomes as an integer is not defined."),
     (".*", "gelu.*float16|half.*gelu", UNDEFINED, "PyTorch's oneDNN, which takes contiguous float32 and bfloat16 only, "
-     "makes NaN of infinity; half precision is computed in contiguous float32 here."),
-    (".*npu", "gelu", UNDEFINED, "Tensors on a device are contiguous, of whose infinities oneDNN makes NaN."),
-    (".*npu", "kl_div", "value: nan", "CANN's kernel takes the logarithm of targets that are zero."),
+     "makes NaN of infinity; half precision is computed in contiguous float32 here.", if_apart),
+    (".*npu", "gelu", UNDEFINED, "Tensors on a device are contiguous, of whose infinities oneDNN makes NaN.", if_apart),
+    (".*npu", "kl_div", "value: nan", "CANN's kernel takes the logarithm of targets that are zero.", if_apart),
 
     (r"(?!plainly|inference|functionalized|traced).*", "", "no error, torch .*(can't be cast to the desired|doesn't "
      "match the broadcast)", "PyTorch computes terms of derivatives in place, where they do not fit."),
     (DERIVED, r"kthvalue|median|topk|quantile|(max|min)\(\)", r"^(output \d: )?value: ", "Which of "
-     "equal elements, or of NaNs, is selected depends on how PyTorch partitions them."),
-    (DERIVED, "", r"Autograd not support dtype: \w+", "PyTorch's derivative of select_scatter refuses an integer "
-     "tensor."),
-    (DERIVED, "cummax", "requires_grad: False, torch True|outputs, torch", "PyTorch's gradient of an empty cummax is "
-     "its input."),
+     "equal elements, or of NaNs, is selected depends on how PyTorch partitions them.", if_apart),
+    (DERIVED, "", "Autograd not support dtype: (Bool|Byte|Char|Short|Int|Long)|torch RuntimeError ..new_grad_base.is_",
+     "PyTorch's derivatives of select_scatter refuse an integer tensor."),
+    ("tangents|jacfwd", "fmax|fmin|maximum|minimum", r"value: [^n]* at .*torch nan", "PyTorch's tangents of maxima "
+     "multiply NaN by 0."),
+    ("tangents|jacfwd", "cross_entropy.* shape .0", r"value: nan at \[\], torch -?0", "Of no elements PyTorch's loss "
+     "has the tangent 0."),
+    ("tangents|jacfwd", "median.*complex.* shape .0", r"value: .nan\+nanj. at \[\], torch -?0", "Of no elements "
+     "PyTorch's median has the tangent 0."),
+    (".*gradients|checkpointed|captured", "(layer|batch|group)_norm", "value: |stride: ", "PyTorch's norms read a "
+     "weight whose elements are apart as if they were not, and their derivatives take its layout.", in_a_layout),
+    ("compiled gradients|captured", "nll_loss|cross_entropy", "no error, torch RuntimeError .size mismatch",
+     "PyTorch's nll_loss takes one row with a list of one class, which the kernel of its derivative refuses; a graph "
+     "has no such kernel."),
+    ("second gradients", r"sgn\(", "ZeroTensors are immutable", "PyTorch's derivative of sgn is a zero that cannot be "
+     "added to."),
+    (DERIVED, r"cummax.*shape \((\d, )*0", "requires_grad: False, torch True|outputs, torch|^output 1: offset: ",
+     "PyTorch's gradient of an empty cummax is its input."),
     (DERIVED, "trapezoid|attention", r"outputs, torch \d", "PyTorch's results without elements have no graph."),
     (DERIVED, "prod|maximum|minimum|fmax|fmin|with_logits|smooth_l1|poisson", UNDEFINED, "PyTorch's derivative "
-     "takes another way where an element is NaN or infinite, or there is none."),
+     "takes another way where an element is NaN or infinite, or there is none.", if_apart),
     (DERIVED, r"sgn\(", r"value: .*nan.*torch -?0\.0$", "Products with the derivative of sgn, which PyTorch knows to "
      "be zero, are zero."),
     ("second gradients|hessian", "", UNDEFINED, "Where a second derivative is not finite, the order of its factors "
-     "decides whether it is 0, infinite or NaN."),
+     "decides whether it is 0, infinite or NaN.", if_apart),
     (DERIVED, "relu6|hardtanh|hardsigmoid|hardswish|shrink", r"value: .*torch -?0\.0$", "Of NaN PyTorch's vector loop "
-     "has the slope 0, its scalar loop 1."),
+     "has the slope 0, its scalar loop 1.", if_apart),
     ("second gradients|hessian", "_norm.*(half|float16)", r"value: ", "Second derivatives of a norm are differences of "
      "terms that half precision rounds."),
     ("tangents|jacfwd|hessian", r"tensordot|@|mm|mv|linear|einsum|inner|dot|bilinear", r"value: .*torch nan",
-     "PyTorch's tangent of a product multiplies factors that are not finite by tangents that are zero."),
+     "PyTorch's tangent of a product multiplies factors that are not finite by tangents that are zero.", if_apart),
+    ("batches|jacrev|jacfwd|hessian", "", UNDEFINED, "PyTorch's rules for batches multiply by zeros what is not "
+     "finite.", looped),
+    ("batches", "beta=0.0", "value: .*torch nan", "In a batch PyTorch's addmm multiplies by beta, even by 0.", looped),
+    (BATCHES, "", r"dtype: \w+, torch \w+", "In a batch PyTorch counts the batch as a dimension when it promotes "
+     "dtypes.", looped),
     ("second gradients|hessian", "sinc", r"^(output \d: )?value: ",
      "Second derivatives of sinc cancel near its zeros."),
     ("second gradients|checkpointed|gradients", "prod", "stride", "PyTorch divides a product by its factors, if none "
@@ -601,19 +654,20 @@ EXPLAINED = explained(
      "loop has other slopes than its scalar loop."),
     ("tangents|jacfwd|hessian", "^(?!.*(float64|double))", r"dtype: (b?float16|float32), torch float64", "PyTorch's "
      "tangent of a number becomes float64."),
-    ("tangents", r"like\(.*\.\w+_\(", "dtype: b?float16, torch float32", "PyTorch's tangent of a constant that is "
-     "written has the promoted dtype."),
+    ("tangents|jacfwd|hessian", r"(like\(.*|clone\(\); v\d+)\.\w+_\(", "dtype: ", "PyTorch's tangent of a constant "
+     "that is written has the dtype of what is written, or of both.", if_wide),
     ("tangents|jacfwd|hessian", "nextafter", r"dtype: float32, torch b?float16|torch .*Found dtype \w+ but expected",
      "PyTorch's tangent of nextafter has the dtype of its first operand."),
     ("tangents", r"\b(var|std)", "dtype: b?float16, torch float32", "PyTorch's tangent of a number becomes float32."),
-    ("tangents|jacfwd", "vander", "value: .*torch nan", "PyTorch's tangent of a product divides by factors of zero."),
-    ("hessian", "huber_loss", r"value: -?0\.0 at", "At its bounds huber_loss bends in PyTorch's hessian, and not in "
-     "its second gradients."),
-    ("hessian", "layer_norm|batch_norm|group_norm|cdist|det|solve|inv", "value: ", "PyTorch takes saved factors and "
-     "statistics for constants."),
+    ("tangents|jacfwd", "vander", "value: .*torch nan", "PyTorch's tangent of a product divides by factors of zero.",
+     looped),
+    ("hessian", "huber_loss", "value: ", "At its bounds huber_loss bends in PyTorch's hessian, and not in "
+     "its second gradients.", looped),
+    ("hessian", "layer_norm|batch_norm|group_norm|det|solve|inv", "value: ", "PyTorch takes saved factors and "
+     "statistics for constants.", looped),
     ("tangents", "silu", r"value: .*j\)", "PyTorch's tangent of a complex silu has the conjugate of the slope."),
-    ("tangents|batches|jacrev|jacfwd|hessian", "with_logits", "dtype: b?float16, torch", "In transforms PyTorch's loss "
-     "has the promoted dtype, outside of them the target's."),
+    ("tangents|batches|jacrev|jacfwd|hessian", "with_logits", "dtype: ", "In transforms PyTorch's loss has the "
+     "promoted dtype, outside of them the target's.", if_wide),
     ("jacfwd", "linalg.det", r"value: .*torch -?0\.0",
      "PyTorch's tangent of the determinant of a singular matrix is 0."),
 
@@ -625,18 +679,25 @@ EXPLAINED = explained(
      "PyTorch batches nothing."),
     ("jacfwd|hessian", "", "no error, torch .*inplace arithmetic.*is not possible because", "PyTorch's transforms "
      "refuse tangents in a copy of a constant."),
-    ("jacfwd|hessian", r"strides \((1, )+1\)", "value: ", "PyTorch's tangents of what shares memory between elements "
-     "do so too."),
-    ("jacrev|hessian", "cdist", "value: ", "PyTorch's batched derivative of cdist mixes up the batch and the rows, "
-     "unlike its gradient."),
-    (BATCHES, r"shape \(0", r"is not possible because|dynamic shape|^error: \w+Error .*, torch \w+Error", "Without "
-     "elements PyTorch batches nothing, or meets another error first."),
+    ("jacfwd|hessian|tangents", r"strides \((1, )+1\)", "value: ", "PyTorch's tangents of what shares memory between "
+     "elements do so too.", like_pytorchs(LOOPED, *LAID_OUT)),
+    (BATCHES, "cdist", "value: ", "PyTorch's batched derivative of cdist mixes up the batch and the rows, unlike its "
+     "gradient.", looped),
+    (BATCHES, r"block_diag.*shape \(0", "torch ValueError .torch.cat..: expected a non-empty", "PyTorch's block_diag "
+     "does not take lists without elements in a batch."),
+    (BATCHES, "", "dynamic shape.*, torch IndexError", "PyTorch compares the sizes of a mask with its batch."),
+    (BATCHES, r"squeeze\(-1\)", "out of range .expected to be in range of .-1, 0., but got .-1", "PyTorch's rule of "
+     "squeeze does not take numbers.", looped),
+    (BATCHES, r"shape \(0", r"is not possible because|data-dependent control|dynamic shape|^error: \w+Error .*, torch "
+     r"\w+Error", "Without elements PyTorch batches nothing, or meets another error first."),
     ("jacfwd|hessian", r"shape \(0", "no error, torch .*out of bounds", "Of an empty input there are no directions, so "
      "nothing is computed."),
-    (BATCHES, "masked_select", "no error, torch .*The size of tensor a", "PyTorch's rule expands the selected elements "
-     "to the batch of the tensor, where the mask is larger."),
+    (BATCHES, "masked_select", "no error, torch .*(The size of tensor a|split_with_sizes expects)", "PyTorch's rule "
+     "expands the selected elements to the batch of the tensor, where the mask is larger.", looped),
     ("second gradients", "embedding", "no error, torch .*unspecified dimension size -1", "PyTorch's derivative "
      "reshapes rows of an empty table."),
+    (BATCHES, r"baddbmm.*shape \(0", "Input dtypes must be the same.*torch no error", "In a batch PyTorch's baddbmm "
+     "does not compare dtypes where there are no elements."),
     (BATCHES, "baddbmm", "torch IndexError .Dimension out of range",
      "PyTorch's rule looks up a dimension before the operator counts them."),
     (BATCHES, "flip|rot90", "no error, torch IndexError .Dimension out of range .expected to be in range of .-1, 0., "
@@ -644,8 +705,8 @@ EXPLAINED = explained(
     (BATCHES, "index_select|cross_entropy|nll_loss", r"error: RuntimeError .index .* out of bounds.*, torch IndexError",
      "In a batch another operator finds an index that is out of bounds."),
     (BATCHES, "squeeze_", "SmallVector unable to grow", "PyTorch's rule of squeeze_ does not take numbers."),
-    (BATCHES, "linear", r"torch RuntimeError .expand\(", "PyTorch's transforms flatten the rows of the "
-     "product, not those of a bias."),
+    (BATCHES, "linear", r"torch RuntimeError .(expand\(|The size of tensor a)", "PyTorch's transforms flatten the rows "
+     "of the product, not those of a bias.", looped),
     (BATCHES, "select_scatter", "torch RuntimeError .scatter..: Expected self.dtype",
      "PyTorch's rule takes one dtype."),
     (BATCHES, "", "torch .*returned an invalid gradient", "PyTorch's derivative has another shape than its input, "
@@ -676,6 +737,12 @@ def wide(xs: Tensors) -> Tensors:
     return [x.to(torch.complex128 if x.is_complex() else torch.float64) if i in places else x for i, x in enumerate(xs)]
 
 
+def in_double(drawn: Drawn) -> Drawn:
+    """Return the program in double precision, of its inputs and where it converts."""
+    lines = [re.sub(r"\.(half|bfloat16|float)\(\)", ".double()", line) for line in drawn.lines]
+    return Drawn(lines, wide(drawn.inputs))
+
+
 def narrowest(mode: str, drawn: Drawn) -> str:
     """Return the dtype, of those that a program computes in, that rounds most."""
     names = [str(x.dtype).removeprefix("torch.") for x in drawn.inputs]
@@ -685,13 +752,17 @@ def narrowest(mode: str, drawn: Drawn) -> str:
     return max((name if name in EPSILON else "float32" for name in names), key=EPSILON.__getitem__)
 
 
-def off_by(error: float, dtype: torch.dtype) -> Callable[[Any], Any]:
-    """Return a function that makes elements which the dtype would round larger by a relative error."""
-    def rounded(x: torch.Tensor) -> torch.Tensor:
+def off_by(error: float, dtype: torch.dtype, in_turn: bool = False) -> Rounding:
+    """Return a function that makes elements which the dtype would round larger by a relative error, or larger and
+    smaller in turn.
+    """
+    def rounded(x: torch.Tensor, inexact: bool) -> torch.Tensor:
         if not x.is_floating_point():
             return x
         value = x.detach()
-        return x + torch.where((value.to(dtype).double() == value) | ~value.isfinite(), 0.0, value * error)
+        exact = ~value.isfinite() | ((value.to(dtype).double() == value) & (not inexact))
+        errors = torch.arange(x.numel()).reshape(x.shape) % 2 * (-2 * error) + error if in_turn else error
+        return x + torch.where(exact, 0.0, torch.where(value.abs() < abs(error), 1.0, value) * errors)
     return rounded
 
 
@@ -753,13 +824,11 @@ def output_differences(ours: Any, theirs: Any, exact: list[Any], mode: str, leas
 def compare(mode: str, drawn: Drawn, theirs_by: Way = AS_DRAWN, ours_by: Way = AS_DRAWN,
             mark: Callable[[str], None] = lambda text: None) -> list[str]:
     """Run a program in both libraries, and in PyTorch in double precision, and return in what ours differs."""
-    def outcome(lib: types.ModuleType, way: Way, xs: Tensors, error: Callable[[Any], Any] | None = None) -> Outcome:
-        mark("ours" if lib is mindtorch else "theirs")
-        each = way.each and error and (lambda x: error(way.each(x)))  # type: ignore[misc]
-        return Outcome.of(way.run.get(mode, MODES[mode]), lib, drawn.function(each or error or way.each),
-                          ported(way.inputs(xs), lib))
-
-    theirs, ours = outcome(torch, theirs_by, drawn.inputs), outcome(mindtorch, ours_by, drawn.inputs)
+    mark("theirs")
+    theirs = theirs_by.outcome(mode, drawn, torch)
+    mark("ours")
+    ours = ours_by.outcome(mode, drawn, mindtorch)
+    mark("theirs")
     if "omplexHalf" in str(theirs.error) or any(t.dtype is torch.complex32 for t in tensors_in(theirs.value)):
         return []
     found = [*map(str, error_differences(ours, theirs))]
@@ -775,9 +844,13 @@ def compare(mode: str, drawn: Drawn, theirs_by: Way = AS_DRAWN, ours_by: Way = A
         found = [*output_differences(ours.value, theirs.value, [], mode, least)]
     if not any("value: " in text or OUTSIDE in text for text in found):
         return found
-    exact = [outcome(torch, theirs_by, wide(drawn.inputs))]
-    exact += [outcome(torch, theirs_by, wide(drawn.inputs), off_by(sign * least / 8, getattr(torch, name)))
-              for sign in (1, -1)]
+    dtype, step = getattr(torch, name), least / 8
+    torch.set_default_dtype(torch.float64)
+    try:
+        exact = [theirs_by.outcome(mode, in_double(drawn), torch, error) for error in (
+            off_by(0, dtype), off_by(step, dtype), off_by(-step, dtype), off_by(step, dtype, True))]
+    finally:
+        torch.set_default_dtype(torch.float32)
     if ours.error or theirs.error:
         return [] if ours.kind() in [other.kind() for other in exact] else found
     return [*output_differences(ours.value, theirs.value, [other.value for other in exact], mode, least)]

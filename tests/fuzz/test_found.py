@@ -95,7 +95,7 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
             [[-0.75, -1.25, 1.25], [1, 0.5, 1], [3, 0, -0.25]]).bfloat16()]),
     **{f"batch_norm without channels, of shape {shape}": (
         "plainly", "v1 = F.batch_norm(v0, None, None, training=True)", [torch.ones(shape)]) for shape in ((), 1, 2)},
-    **{f"{mode} of as_strided, {layout}": (mode, lines, [x]) for mode in ("tangents", "jacfwd") for layout, lines, x in (
+    **{f"{mode} of as_strided, {name}": (mode, lines, [x]) for mode in ("tangents", "jacfwd") for name, lines, x in (
         ("of what is contiguous", "v1 = v0.as_strided((2, 2), (1, 2))", torch.arange(9.0).view(3, 3)),
         ("between elements", "v1 = v0.as_strided((2, 2), (1, 2), 1)", torch.arange(18.0).view(3, 6)[:, ::2]),
         ("written", "v1 = v0.clone(); v1.as_strided((2,), (4,)).mul_(3)", torch.arange(18.0).view(3, 6)[:, ::2]),
@@ -105,6 +105,11 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
         torch.arange(10.0)[2:8]]),
     **{f"second gradient of {name} of {shape} without freedom": ("second gradients", f"v1 = v0.{name}()", [
         torch.full(shape, 2.75)]) for name in ("var", "std") for shape in ((), (1,))},
+    "hessian of logcumsumexp": ("hessian", "v1 = v0.logcumsumexp(0)", [floats(1.5, -0.5, 2.0)]),
+    "tangent of logcumsumexp of what is far apart": ("tangents", "v1 = v0.logcumsumexp(0)", [floats(-1e30, 1.5, 2.0)]),
+    "hessian of a clamp of a number": ("hessian", "v1 = lib.clamp(v0.sum(), v0.sum(), v0)", [floats()]),
+    **{f"second gradient of {name}, transposed": ("second gradients", f"v1 = F.{name}(v0)", [floats().t()])
+       for name in ("elu", "selu", "celu")},
     "Jacobian of a sign": ("jacfwd", "v2 = lib.copysign(v1, v0).log1p()", [floats(), torch.ones(2, 3).int()]),
     "write into a transposed constant in a Jacobian": (
         "jacfwd", "v2 = v1.t().clone(); v2[:, 1] = v0[0]", [floats(), floats()]),

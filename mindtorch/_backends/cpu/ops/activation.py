@@ -101,7 +101,8 @@ def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
     if input_scale != 1:
         below = below * input_scale
     below = np.expm1(below)
-    return (above if scale == 1 else above * scale) + (below if factor == 1 else below * factor)
+    out = (above if scale == 1 else above * scale) + (below if factor == 1 else below * factor)
+    return np.copysign(out, x) if factor >= 0 < scale else out  # the sum of two zeros has lost the sign
 
 
 def outside(values: Any, x: Any, lambd: Any) -> Any:
