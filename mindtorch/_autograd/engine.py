@@ -26,6 +26,8 @@ from .node import Edge, GradientEdge, Node, Sent, new
 from .utils import can_expand, reduce_grad
 
 IS_GIVEN = partial(is_not, None)
+#: The options of the call of ``ones_like`` with which a backward pass starts, as a tracer sees PyTorch make it.
+AS_OUTPUT = None, None, None, False, "preserve_format"
 CYCLE = ("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
          "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If "
          "you have to use this function, make sure to reset the .grad fields of your parameters to None after use to "
@@ -73,13 +75,6 @@ class Task(Node):
                     joins[target] = 2
         return seen, joins
 
-    def joins(self) -> dict[Node, int]:
-        """Return the number of edges into each node that has several. A single chain needs no search."""
-        node: Node = self
-        while len(node._links) == 1:
-            node = node._links[0][1]
-        return Task.count(node)[1] if node._links else {}
-
     def wanted_of(self, node: Node) -> set[int] | None:
         """Return the positions of a node's inputs whose gradients are needed, or None for all, as outside this pass."""
         if self.needed is None or node not in self.needed:
@@ -90,12 +85,11 @@ class Task(Node):
         """Return True if a gradient for a node is not needed."""
         return self.needed is not None and target not in self.needed and target not in self.captures
 
-    def finish(self) -> Any:
-        """Run the callbacks, which may add further ones, then return the gradients of the inputs."""
+    def finish(self) -> None:
+        """Run the callbacks, which may add further ones."""
         while self.callbacks:
             (callback, *_), self.callbacks = self.callbacks, self.callbacks[1:]
             callback()
-        return self.found
 
     def run_of(self, nodes: Sequence[Node]) -> int:
         """Return how many of these nodes receive gradients in this pass."""
@@ -152,8 +146,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
     With ``inputs``, only the nodes that their gradients need run. With ``capture``, those gradients are returned and
     not accumulated.
     """
-    active = local.pipeline
-    if active is not None and not active.records_backward:  # backward flushes the pipeline and is not recorded itself
+    if (active := local.pipeline) is not None and not active.records_backward:  # backward flushes the pipeline and is not recorded itself
         active.flush()
         set_local("pipeline", None)
         try:
@@ -161,15 +154,17 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
         finally:
             set_local("pipeline", active)
     task = new(Task)
-    task._links = ((0, *roots[0]),) if len(roots) == 1 else tuple([(i, *root) for i, root in enumerate(roots)])
-    task.keep_graph = keep_graph
+    links = ((0, *roots[0]),) if len(roots) == 1 else tuple([(i, *root) for i, root in enumerate(roots)])
+    task._links, task.keep_graph = links, keep_graph
     if inputs is not None:
         task.look_for(inputs, capture)
     outer, before = local.task, local.grad_enabled
     local.task, local.grad_enabled = task, create_graph
     try:
-        found: list[Any] = run(task, [*gradients], create_graph)
-        return found
+        run(task, [*gradients], create_graph)
+        if task.callbacks:
+            task.finish()
+        return task.found
     except Exception as error:
         failed = task.node
         if failed is not None:
@@ -181,54 +176,52 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
         local.task, local.grad_enabled = outer, before
 
 
-def run(task: Task, results: list[Any], create_graph: bool) -> Any:
-    """Pass gradients from node to node, starting with the roots' gradients, and return the inputs' gradients.
+def run(task: Task, results: list[Any], create_graph: bool) -> None:
+    """Pass gradients from node to node, starting with the roots' gradients.
 
     A node is ready once a gradient has come through each edge into it. Among the ready nodes the latest runs first.
     Leaves run at once, or in their turn if the operators are observed, as in PyTorch. A gradient is ``own`` if only the
     engine refers to its memory: then it may be written to, or become a leaf's ``.grad``. With ``create_graph`` none is,
     because the recorded nodes may have saved it.
     """
+    node: Node
+    arrived: list[Any]  # the node's incoming gradients; if there is one, ``own`` holds of it
+    ready: list[tuple[int, Node, list[Any], bool]]  # a heap
+    joins: dict[Node, int] | None  # counted at the first node with several edges: before it there is a chain
     seen = any(map(is_seen, filter(IS_GIVEN, results)))
-    needed, watched = task.needed, seen or task.needed is not None or AnomalyMode.enabled
-    joins, buffers = task.joins(), Buffers()
-    ready: list[tuple[int, Node, list[Any], bool]] = []  # a heap
-    node: Node = task
-    arrived, own = [None], False  # the node's incoming gradients, and whether the only one was own
+    watched = seen or task.needed is not None or AnomalyMode.enabled
+    joins, buffers, ready = None, Buffers(), []
+    node, arrived, own = task, [None], False
     while True:
-        for position, target, number in results.links if results.__class__ is Sent else node._links:
-            if needed is not None and task.is_idle(target) and (node is not task or len(node._links) > 1):
+        links = results.links if results.__class__ is Sent else node._links
+        if len(links) > 1 and joins is None:
+            joins = Task.count(node)[1]
+        makes = node._makes_gradients and not create_graph and (node._hooks is None or not node._hooks.post)
+        for position, target, number in links:
+            if watched and task.is_idle(target) and (node is not task or len(links) > 1):
                 continue  # the hooks of a single root always run
             gradient, mine = results[position], False
             if gradient is not None:
-                if node._makes_gradients and not create_graph and (node._hooks is None or not node._hooks.post):
-                    mine = node._gives_own or (
-                        (gradient._version_counter is None and len(results) == 1 and gradient is not arrived[0])
-                        or is_own(gradient, results, arrived, own))
-                array = gradient._array
+                array, mine = gradient._array, makes and (node._gives_own or is_own(gradient, results, arrived, own))
                 if array is None or array.shape != target._out_shape or gradient._dtype is not target._out_dtype:
                     gradient, mine = fit(gradient, target._outputs[number], node, position, mine)
-            if target in joins:
+            if joins and target in joins:
                 given, mine = buffers.add(target, number, gradient, mine)
                 joins[target] -= 1
                 if joins[target]:
                     continue
                 del buffers[target]
-            elif target._out_shape is not None:
-                given = [gradient]
             else:
-                given = [None] * len(target._outputs)
-                given[number], mine = gradient, False
-            if target.__class__ is AccumulateGrad and not seen:
-                if watched or target._hooks is not None or target.variable._hooks:
-                    run_watched(target, given, task, create_graph, mine)
-                else:
-                    accumulate(target.variable, given[0], mine, False)
-            else:
+                given = [gradient] if target._out_shape is not None else target.with_only(number, gradient)
+            if target.__class__ is not AccumulateGrad or seen:
                 heappush(ready, (-target._order, target, given, mine))
+            elif watched or target._hooks is not None or target.variable._hooks:
+                run_watched(target, given, task, create_graph, mine)
+            else:
+                accumulate(target.variable, given[0], mine, False)
         results = gradient = array = given = None  # type: ignore[assignment]  # only a node refers to what it is given
         if not ready:
-            return task.finish()
+            return
         _, node, arrived, own = heappop(ready)
         task.node = node
         if watched or node._hooks is not None:
@@ -348,9 +341,9 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
         warn_once(CYCLE)
     try:
         keep_graph = create_graph if retain_graph is None else retain_graph
-        if (grad_tensors is grad_variables is inputs is None and tensors.__class__ in TENSOR_TYPES
-                and tensors._keys & AUTOGRAD):
-            gradient, edge = _one(tensors), tensors._grad_edge()
+        alone = grad_tensors is grad_variables is inputs is None and tensors.__class__ in TENSOR_TYPES
+        if alone and tensors._keys & AUTOGRAD:
+            gradient, edge = one_like(tensors), tensors._grad_edge()
             if edge is not None:
                 execute((edge,), (gradient,), keep_graph, create_graph)
                 return
@@ -478,26 +471,27 @@ def _one(output: Any) -> Any:
         AssertionError: if the output is not a tensor (PyTorch's choice).
         RuntimeError: if it is not a real scalar.
     """
-    is_tensor = output.__class__ in TENSOR_TYPES
-    if is_tensor:
-        if not output._keys & AUTOGRAD:
-            return None
-        array, dtype = output._array, output._dtype
-        count = output.numel() if array is None else array.size
-    else:
-        shape, dtype, device = _facts(output)
-        count = prod(shape)
+    if output.__class__ in TENSOR_TYPES:
+        return one_like(output) if output._keys & AUTOGRAD else None
+    shape, dtype, device = _facts(output)
+    _check_scalar(output, prod(shape), dtype)
+    return ones(shape, dtype, None, device)
+
+
+def one_like(output: Any) -> Any:
+    """Return the gradient with which the backward pass of a tensor starts. Raises RuntimeError as ``_one`` does."""
+    array, dtype = output._array, output._dtype
+    if array is None or array.size != 1 or dtype.category != FLOATING:
+        _check_scalar(output, output.numel(), dtype)
+    return ones_like(output, *AS_OUTPUT)
+
+
+def _check_scalar(output: Any, count: int, dtype: Any) -> None:
     if count != 1:
         raise about(RuntimeError("grad can be implicitly created only for scalar outputs"),
                     "backward of many", output=output)
     if dtype.category != FLOATING:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
-    return like_with_ones(output) if is_tensor else ones(shape, dtype, None, device)
-
-
-def like_with_ones(output: Any) -> Any:
-    """Return the gradient with which a backward pass starts, by the call that a tracer sees PyTorch make."""
-    return ones_like(output, None, None, None, False, "preserve_format")
 
 
 def _facts(output: Any) -> tuple[Any, Any, Any]:

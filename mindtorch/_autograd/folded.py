@@ -72,7 +72,7 @@ class Folded(Node):
     """The node of a composite. ``saved`` holds values of the call, or None once freed."""
 
     saved: tuple[Any, ...] | None
-    _makes_gradients = True
+    _makes_gradients = _gives_own = True
     shape: tuple[int, ...]  #: of the first saved tensor, kept after freeing
 
     @abstractmethod

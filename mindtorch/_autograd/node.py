@@ -83,6 +83,12 @@ class Node:
         if len(outputs) == 1 and outputs[0] is not None and outputs[0][2] is CPU:
             self._out_shape, self._out_dtype = outputs[0][:2]
 
+    def with_only(self, number: int, gradient: Any) -> list[Any]:
+        """Return the gradients of all outputs, of which only one has arrived."""
+        grads: list[Any] = [None] * len(self._several)
+        grads[number] = gradient
+        return grads
+
     def apply(self, grads: list[Any]) -> list[Any]:
         """Return the inputs' gradients, one per edge, in a new list, from the outputs' gradients."""
         raise RuntimeError(f"{self.name()} has no derivative")

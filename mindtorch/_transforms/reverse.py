@@ -12,10 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .._autograd.accumulate import AccumulateGrad, grad_accumulator
-from .._autograd.engine import grad as gradients_of, like_with_ones
+from .._autograd.engine import AS_OUTPUT, grad as gradients_of
 from .._autograd.grad_mode import enable_grad
 from .._autograd.saved import disable_saved_tensors_hooks
 from .._creation import zeros_like
+from .._dispatch.aten import ones_like
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dtype import FLOATING
@@ -77,7 +78,7 @@ class Recording:
 
     def gradients(self, vectors: list[Any] | None, retain_graph: bool, create_graph: bool = True) -> Any:
         """Return the gradients of the outputs, weighted by ``vectors``; zeros where independent."""
-        given = ([like_with_ones(y) for y in self.outputs] if vectors is None else
+        given = ([ones_like(y, *AS_OUTPUT) for y in self.outputs] if vectors is None else
                  [lowered_all(v, self._frames) for v in vectors])
         pairs = [(y, v) for y, v in zip(self.outputs, given, strict=True) if y._keys & AUTOGRAD]
         follows = create_graph and (any(_innermost(v)._keys & AUTOGRAD for v in given)
