@@ -52,15 +52,14 @@ LEAF = HOST | AUTOGRAD  #: the keys of a contiguous leaf on the CPU
 
 def grad_accumulator(tensor: Any) -> AccumulateGrad:
     """Return the node that accumulates a leaf's gradient, always the same object while a graph refers to it."""
-    node: AccumulateGrad | None = (kept := tensor._accumulator) and kept()
-    if node is None:
+    node: AccumulateGrad | None
+    if (kept := tensor._accumulator) is None or (node := kept()) is None:
         node = new(AccumulateGrad)
-        node.variable, array = tensor, tensor._array
-        if array is None or tensor._device is not CPU:
+        node.variable, tensor._accumulator = tensor, weakref.ref(node)
+        if (array := tensor._array) is None or tensor._device is not CPU:
             node._outputs = ((tuple(tensor.shape), tensor._dtype, tensor._device),)
         else:
             node._out_shape, node._out_dtype = array.shape, tensor._dtype
-        tensor._accumulator = weakref.ref(node)
     return node
 
 
@@ -69,25 +68,25 @@ def accumulate(variable: Any, gradient: Any, own: bool, seen: bool = True) -> No
     gradient's memory (``own``), it may become ``.grad`` without a copy. ``seen`` means that operators may be observed,
     so they must be called.
     """
-    if variable._keys & AUTOGRAD:
-        if gradient is not None:
-            with _lock:
-                have = variable._grad
-                if have is None:
-                    taken = own and not seen and not local.grad_enabled and gradient._keys == HOST and (
-                        variable._keys == LEAF and gradient._base is None)
-                    variable._grad = gradient if taken else first_grad(variable, gradient, own)
-                elif local.grad_enabled or have._keys & SPARSES:
-                    dense_first = have._keys & SPARSES and not gradient._keys & SPARSES
-                    variable._grad = add(gradient, have) if dense_first else add(have, gradient)
-                else:
-                    add_(have, gradient)
-        if variable._post_accumulate_hooks:
-            for hook in list(variable._post_accumulate_hooks.values()):
-                result = hook(variable)
-                if result is not None:
-                    checked(hook, result, variable)
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    if not variable._keys & AUTOGRAD:
+        return
+    if gradient is not None:
+        with _lock:
+            if (have := variable._grad) is None:
+                taken = own and not seen and not local.grad_enabled and gradient._keys == HOST and (
+                    variable._keys == LEAF and gradient._base is None)
+                variable._grad = gradient if taken else first_grad(variable, gradient, own)
+            elif local.grad_enabled or have._keys & SPARSES:
+                dense_first = have._keys & SPARSES and not gradient._keys & SPARSES
+                variable._grad = add(gradient, have) if dense_first else add(have, gradient)
+            else:
+                add_(have, gradient)
+    if variable._post_accumulate_hooks:
+        for hook in list(variable._post_accumulate_hooks.values()):
+            result = hook(variable)
+            if result is not None:
+                checked(hook, result, variable)
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def first_grad(variable: Any, gradient: Any, own: bool) -> Any:

@@ -140,8 +140,9 @@ class Buffers(dict[Node, tuple[list[Any], list[bool]]]):
 
 
 def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, create_graph: bool,
-            inputs: Sequence[Edge] | None = None, capture: bool = False) -> list[Any]:
-    """Run the graph below ``roots`` backward from their gradients.
+            inputs: Sequence[Edge] | None = None, capture: bool = False, own: bool = False) -> list[Any]:
+    """Run the graph below ``roots`` backward from their gradients. With ``own``, a leaf may take them; in PyTorch, a
+    leaf that is a root never does.
 
     With ``inputs``, only the nodes that their gradients need run. With ``capture``, those gradients are returned and
     not accumulated.
@@ -150,12 +151,12 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
         active.flush()
         set_local("pipeline", None)
         try:
-            return execute(roots, gradients, keep_graph, create_graph, inputs, capture)
+            return execute(roots, gradients, keep_graph, create_graph, inputs, capture, own)
         finally:
             set_local("pipeline", active)
     task = new(Task)
     links = ((0, *roots[0]),) if len(roots) == 1 else tuple([(i, *root) for i, root in enumerate(roots)])
-    task._links, task.keep_graph = links, keep_graph
+    task._links, task.keep_graph, task._makes_gradients, task._gives_own = links, keep_graph, own, own
     if inputs is not None:
         task.look_for(inputs, capture)
     outer, before = local.task, local.grad_enabled
@@ -197,12 +198,13 @@ def run(task: Task, results: list[Any], create_graph: bool) -> None:
         if len(links) > 1 and joins is None:
             joins = Task.count(node)[1]
         makes = node._makes_gradients and not create_graph and (node._hooks is None or not node._hooks.post)
+        gives_own = makes and (node._gives_own or (own and len(links) == 1))
         for position, target, number in links:
             if watched and task.is_idle(target) and (node is not task or len(links) > 1):
                 continue  # the hooks of a single root always run
             gradient, mine = results[position], False
             if gradient is not None:
-                array, mine = gradient._array, makes and (node._gives_own or is_own(gradient, results, arrived, own))
+                array, mine = gradient._array, gives_own or (makes and is_own(gradient, results, arrived, own))
                 if array is None or array.shape != target._out_shape or gradient._dtype is not target._out_dtype:
                     gradient, mine = fit(gradient, target._outputs[number], node, position, mine)
             if joins and target in joins:
@@ -345,7 +347,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
         if alone and tensors._keys & AUTOGRAD:
             gradient, edge = one_like(tensors), tensors._grad_edge()
             if edge is not None:
-                execute((edge,), (gradient,), keep_graph, create_graph)
+                execute((edge,), (gradient,), keep_graph, create_graph, own=tensors._grad_fn is not None)
                 return
         if grad_variables is not None:
             warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)

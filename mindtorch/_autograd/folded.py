@@ -142,10 +142,11 @@ class FoldedLinear(Folded):
             rows = rows_of(sizes)
             input = input._reshaped_alias(rows)
             grad = grad if bias is not None else reshaped(grad, (rows[0], len(matrix)))
+        to_bias = None if bias is None else sum_dims(grad, (0,))
         to_input = multiplied(grad, weight, False, False) if of_input else None
-        return Sent((None if bias is None else sum_dims(grad, (0,)),
-                     to_input if sizes is None or to_input is None else reshaped(to_input, sizes),
-                     multiplied(grad, input, True, False)))
+        if sizes is not None and to_input is not None:
+            to_input = reshaped(to_input, sizes)
+        return Sent((to_bias, to_input, multiplied(grad, input, True, False)))
 
     def unfolded(self) -> OperatorNode:
         saved, edges = self.saved, {position: (node, number) for position, node, number in self._links}
@@ -210,22 +211,29 @@ def again(tensor: Any, array: Any) -> Any:
     return source
 
 
-def is_leaf(tensor: Any) -> bool:
-    """Return True for a leaf that requires grad and is no view."""
-    return tensor._keys & AUTOGRAD and tensor._grad_fn is None and tensor._base is None
+def are_leaves(weight: Any, bias: Any) -> bool:
+    """Return True for a matrix, and a bias that fits it, if there is one, that are leaves and no views, and require
+    grad.
+    """
+    if not weight._keys & AUTOGRAD or weight._grad_fn is not None or weight._base is not None:
+        return False
+    if bias is None:
+        return weight._array.ndim == 2
+    fits = bias._array.shape == weight._array.shape[:1]
+    return fits and bias._keys & AUTOGRAD and bias._grad_fn is None and bias._base is None
 
 
 def fold_linear(general: Kernel) -> Kernel:
     """Fold ``linear`` of a matrix if weight and bias are leaves that require grad, and no mode shows single calls."""
+    compute = kernel(LINEAR)
 
     def record(input: Any, weight: Any, bias: Any = None) -> Any:
-        matrix = weight._array
         if not local.grad_enabled:
-            return kernel(LINEAR)(input, weight, bias)
-        if (dispatcher.mode & REDIRECTING or AnomalyMode.enabled or local.saved_tensor_hooks or not is_leaf(weight)
-                or not (matrix.ndim == 2 if bias is None else is_leaf(bias) and bias._array.shape == matrix.shape[:1])):
+            return compute(input, weight, bias)
+        shown = dispatcher.mode & REDIRECTING or AnomalyMode.enabled or local.saved_tensor_hooks
+        if shown or not are_leaves(weight, bias):
             return general(input, weight, bias)
-        array, sizes = input._array, None
+        array, matrix, sizes = input._array, weight._array, None
         if array.ndim > 2:  # sequences, of which each row is an input
             sizes = array.shape
             if not (array.size and matrix.size and matrix.ndim == 2 and sizes[-1] == matrix.shape[1]
@@ -233,31 +241,28 @@ def fold_linear(general: Kernel) -> Kernel:
                     and (bias is None or bias._dtype is input._dtype)):
                 return general(input, weight, bias)
         if sizes is None or bias is None:
-            result = kernel(LINEAR)(input, weight, bias)
+            result = compute(input, weight, bias)
         else:
             result = of_any_strides(ADDMM)(bias, input._reshaped_alias(rows_of(sizes)), weight._transposed_alias())
         if result._grad_fn is not None:  # the kernel fell back to the composite
             return result
-        node = new(FoldedLinear)
-        links: tuple[Any, ...] = ((2, grad_accumulator(weight), 0),)
+        node, to_weight = new(FoldedLinear), (2, grad_accumulator(weight), 0)
         edge = input._grad_edge() if input._keys & AUTOGRAD else None
-        if edge is not None:
-            links = (1, *edge), *links
+        links: tuple[Any, ...] = (to_weight,) if edge is None else ((1, *edge), to_weight)
+        node._links = links if bias is None else ((0, grad_accumulator(bias), 0), *links)
+        next_sequence_nr()  # that of ``t``
+        node._order = next_sequence_nr()
         if sizes is not None:
             node.sizes = sizes
             if edge is not None:
-                next_sequence_nr()  # the sequence number of ``view``
-        next_sequence_nr()  # that of ``t``
-        node._order = next_sequence_nr()
-        if sizes is not None and bias is None:
-            node._order = next_sequence_nr()
-        node._links = links if bias is None else ((0, grad_accumulator(bias), 0), *links)
-        cell, input_cell = weight._version_counter, input._version_counter
-        node.saved = (weight, 0 if cell is None else cell[0], matrix,
-                      input, 0 if input_cell is None else input_cell[0], array, bias, edge is not None)
+                node._order = next_sequence_nr()  # one number more, for ``view``
+            if bias is None:
+                node._order = next_sequence_nr()  # and for ``_unsafe_view``
+        written = 0 if (cell := weight._version_counter) is None else cell[0]
+        input_written = 0 if (cell := input._version_counter) is None else cell[0]
+        node.saved = (weight, written, matrix, input, input_written, array, bias, edge is not None)
         node._out_shape, node._out_dtype = result._array.shape, result._dtype
-        result._grad_fn = node
-        result._keys |= AUTOGRAD
+        result._grad_fn, result._keys = node, result._keys | AUTOGRAD
         if sizes is None or bias is None:
             return result
         return below_observers(VIEW, result, (*sizes[:-1], len(matrix)))

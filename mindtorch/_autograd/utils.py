@@ -22,8 +22,7 @@ def is_private() -> bool:
     """Return True if a gradient may be computed without calling its operators one by one: nothing is recorded, and no
     caller receives it. (Observers are notified of the operators.)
     """
-    task = local.task
-    return not local.grad_enabled and not dispatcher.mode & REDIRECTED and (task is None or not task.captures)
+    return not local.grad_enabled and not dispatcher.mode & REDIRECTED and not (local.task and local.task.captures)
 
 
 def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
@@ -93,15 +92,14 @@ def _product(left: Any, right: Any, turned: bool, right_turned: bool, result_tur
     return t(result) if result_turned else result
 
 
-def repeated(scalar: Any, shape: Any) -> Any:
-    """Return a gradient expanded to a shape, for a formula."""
-    array = scalar._array
-    if (local.grad_enabled or array is None or array.ndim or scalar._keys & ~(CPU | AUTOGRAD)
-            or dispatcher.mode & REDIRECTED or not shape or min(shape) < 2):
-        return expand(scalar, shape)
-    result = scalar._expanded_alias(shape)
+def repeated(grad: Any, self_shape: Any) -> Any:
+    """Return the gradient of a number expanded to a shape; a formula."""
+    alone = not local.grad_enabled and not dispatcher.mode & REDIRECTED and not grad._keys & ~(CPU | AUTOGRAD)
+    if not alone or grad._array.ndim or not self_shape or min(self_shape) < 2:
+        return expand(grad, self_shape)
+    result = grad._expanded_alias(self_shape)
     if dispatcher.mode & OBSERVED:
-        tell_parts(expand, (scalar, shape), result)
+        tell_parts(expand, (grad, self_shape), result)
     return result
 
 

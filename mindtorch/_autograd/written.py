@@ -19,30 +19,24 @@ time. For ``exp``, whose derivative is ``grad * result``, the functions are
             node._links = (0, *edge),
         node.saved = [None]
         result = inner(self)
-        array, dtype = result._array, result._dtype
-        if array is None or dtype.category < FLOATING:
+        if (array := result._array) is None or (dtype := result._dtype).category < FLOATING:
             return finish(node, result)
-        node._out_shape = array.shape
-        node._out_dtype = dtype
-        result._grad_fn = node
-        result._keys |= AUTOGRAD
+        node._out_shape, node._out_dtype = array.shape, dtype
+        result._grad_fn, result._keys = node, result._keys | AUTOGRAD
         node.saved[0] = save(twin(result), 0, node)
         return result
 
     def apply(node, grads):
-        saved = node.saved
-        if saved is None:
+        if (saved := node.saved) is None:
             raise freed(node)
-        grad = grads[0]
-        if grad is None:
+        if (grad := grads[0]) is None:
             return apply_all(node, grads, saved)
         result_0, = saved
         if result_0.__class__ is Saved:
             result_0 = result_0.unpack(node)
         elif result_0.__class__ in TENSOR_TYPES and result_0._version_counter is not None:
             check_unchanged(result_0, 0, node)
-        grad_0 = formula_0(grad, result_0)
-        return [grad_0]
+        return [formula_0(grad, result_0)]
 
 If several inputs may require grad, a third function, ``keep``, builds the list of saved values for those that do.
 """
@@ -172,6 +166,7 @@ def recording(found: Any) -> Callable[..., Callable[..., Any]]:
     lines = ["def make(inner, record_any):", f"    def record({given.head}):", *indented(refusals, 8)]
     if len(found.inputs) == 1:
         plan = found.node_class.plan = found.plan(1)
+        found.node_class.apply = plan.apply
         kept = Kept(plan, found.schema, given)
         names |= kept.names
         name = given.names[found.inputs[0][1]]
@@ -214,13 +209,10 @@ def recording(found: Any) -> Callable[..., Callable[..., Any]]:
     if found.schema.returns != ("",):
         look.append("return finish(node, result)")
     else:
-        look += ["array, dtype = result._array, result._dtype",
-                 "if array is None or dtype.category < FLOATING:",
+        look += ["if (array := result._array) is None or (dtype := result._dtype).category < FLOATING:",
                  "    return finish(node, result)",
-                 "node._out_shape = array.shape",
-                 "node._out_dtype = dtype",
-                 "result._grad_fn = node",
-                 "result._keys |= AUTOGRAD",
+                 "node._out_shape, node._out_dtype = array.shape, dtype",
+                 "result._grad_fn, result._keys = node, result._keys | AUTOGRAD",
                  *has_outputs,
                  "return result"]
     return function("make", found.op.name, [*lines, *indented(look, 8), "    return record"], **names)
@@ -242,9 +234,8 @@ def applying(plan: Any, width: int, op: str, apply_all: Callable[..., Any]) -> C
     names: dict[str, Any] = {"apply_all": apply_all}
     kept = [f"{name}_{index}" for index, name in enumerate(plan.names)]
     values = ["grad", *kept, "grads"]
-    lines = ["def apply(node, grads):", "    saved = node.saved", "    if saved is None:", "        raise freed(node)",
-             "    grad = grads[0]",
-             "    if grad is None" + (" or ((task := local.task) is not None and task.needed is not None)"
+    lines = ["def apply(node, grads):", "    if (saved := node.saved) is None:", "        raise freed(node)",
+             "    if (grad := grads[0]) is None" + (" or ((task := local.task) is not None and task.needed is not None)"
                                       if len(plan.formulas) > 1 else "") + ":",
              "        return apply_all(node, grads, saved)"]
     if kept:

@@ -258,7 +258,7 @@ def _older_form(name: str, args: tuple[Any, ...], kwargs: dict[str, Any],
                    for n in names[method:]]
             warnings.warn(f"This overload of {name} is deprecated:\n\t{name}({', '.join(was)})\nConsider using one of "
                           f"the following signatures instead:\n\t{name}({', '.join(map(str, op.schema.parameters))})",
-                          stacklevel=4)
+                          stacklevel=5)
             return (), dict(zip(names, args, strict=True))
     if name in OF_NUMBERS and args and (args[0].__class__ in NUMBERS or args[0].__class__ in SYMBOLIC) and not method:
         return (registry["full"].call((), args[0], None, None, CPU), *args[1:]), kwargs
@@ -273,16 +273,15 @@ def out_form(op: Operator) -> Operator:
     return registry[f"{op.packet}.{op.overload}_out" if op.overload else f"{op.packet}.out"]
 
 
-#: Returned by a cached binder if a list holds other types than the list that it was built for.
-OTHERWISE = object()
 _LISTS = {tuple, list, Size}
 LONG = range(-(1 << 63), 1 << 63)  #: the range of 64-bit integers
 
 
-def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[Any, ...],
-              op: Operator) -> Callable[..., Any] | None:
+def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[Any, ...], op: Operator,
+              otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
     """Build a binder for later calls with the same argument names and types, or return None if binding depends on
-    values. It takes the positional arguments, then the values of the keywords.
+    values. It takes the positional arguments, then the values of the keywords; those that it cannot bind it leaves to
+    ``otherwise``.
     """
     call, parameters, positions = op.call, op.schema.parameters, op.schema.positions
     varargs = 1 if parameters and parameters[0].name == "self" else 0
@@ -322,13 +321,14 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
     if in_order and not lists and not changes:
         return call
     if in_order and len(where) == 2 and all(place == 1 for place, _ in (*lists, *changes)):  # x.sum(1), x.view((2, 3))
-        return _second_changed(call, *(pairs[0][1] if pairs else None for pairs in (lists, changes)))
+        return _second_changed(call, otherwise, *(pairs[0][1] if pairs else None for pairs in (lists, changes)))
+    count, names = len(args), tuple(kwargs)
     template = [None if position in where else value for position, value in enumerate(canonical)]
 
     def shortcut(*given: Any) -> Any:
         for i, are in lists:
             if not are(given[i]):
-                return OTHERWISE
+                return otherwise(given[:count], dict(zip(names, given[count:], strict=True)))
         if in_order:
             if not changes:
                 return call(*given)
@@ -344,13 +344,13 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
     return shortcut
 
 
-def _second_changed(call: Callable[..., Any], are: Callable[[Any], bool] | None,
+def _second_changed(call: Callable[..., Any], otherwise: Callable[..., Any], are: Callable[[Any], bool] | None,
                     change: Callable[[Any], Any] | None) -> Callable[..., Any]:
     """Return a binder for two arguments that checks or converts only the second."""
 
     def shortcut(first: Any, second: Any) -> Any:
         if are is not None and not are(second):
-            return OTHERWISE
+            return otherwise((first, second), {})
         return call(first, second if change is None else change(second))
 
     return shortcut
@@ -427,28 +427,30 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
     resolved: dict[Any, Callable[..., Any]] = {}
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        given: tuple[Any, ...] = args
+        given: tuple[Any, ...]
         kinds: Any
         if kwargs:
             given = (*args, *kwargs.values())
             kinds = (*[a.__class__ for a in given], *kwargs)
         elif (count := len(args)) == 1:
-            kinds = args[0].__class__
+            given, kinds = args, args[0].__class__
         elif count == 2:  # spelled out, a cache key costs a quarter of what ``map`` takes
-            kinds = args[0].__class__, args[1].__class__
+            given, kinds = args, (args[0].__class__, args[1].__class__)
         elif count == 3:
-            kinds = args[0].__class__, args[1].__class__, args[2].__class__
+            given, kinds = args, (args[0].__class__, args[1].__class__, args[2].__class__)
         else:
-            kinds = tuple(map(type, args))
-        if (call := resolved.get(kinds)) is not None:
-            try:
-                result = call(*given)
-            except Exception:
-                check_countable(name, args, kwargs, method)
-                raise
-            if result is not OTHERWISE:
-                return result
-        asks = bool(dispatcher.mode & FUNCTION or overriding(given))  # then the binder must not be cached
+            given, kinds = args, tuple(map(type, args))
+        if (call := resolved.get(kinds)) is None:
+            return first_call(args, kwargs, given, kinds)
+        try:
+            return call(*given)
+        except Exception:
+            check_countable(name, args, kwargs, method)
+            raise
+
+    def first_call(args: tuple[Any, ...], kwargs: dict[str, Any], given: tuple[Any, ...] = (), kinds: Any = None) -> Any:
+        """Call the overload that takes the arguments, and keep its binder for arguments of these kinds."""
+        asks = bool(dispatcher.mode & FUNCTION or overriding((*args, *kwargs.values())))
         if asks and (whom := asked(args, kwargs)) is not None:
             return handle(made, whom, args, kwargs)
         named = {**kwargs}
@@ -457,7 +459,7 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
         if out is not None:
             op, canonical = out_form(op), (*canonical, out)
         if given and not asks and (out is not None or "out" not in kwargs):
-            call = _shortcut(args, kwargs, canonical, op)
+            call = _shortcut(args, kwargs, canonical, op, first_call)
             if call is not None:
                 if not resolved:
                     remembered.append(resolved)

@@ -384,7 +384,7 @@ def prod_grad(grad: Tensor, self: Tensor, dim: int) -> Tensor:
 
 composites(cov, corrcoef)
 operator("sum", whole(total), batching=over_all("sum.dim_IntList"), autocast="npu float32",
-         self=lambda grad, self_shape: repeated(grad, self_shape))
+         self=repeated)
 operator("prod", whole(total), batching=flat("prod.dim_int"), autocast="float32",
          self=lambda grad, self: prod_grad(grad, reshape(self, (-1,)) if self.ndim else self, 0).view_as(self))
 operator("sum.dim_IntList", total, batching=along_dimensions, autocast="npu float32", node="SumBackward1",

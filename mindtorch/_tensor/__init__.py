@@ -27,7 +27,7 @@ from .._base.layout import (
     Ints, Layout, Spec, contiguous_strides, intern_layout, is_channels_last, is_contiguous,
     is_non_overlapping_and_dense, storage_size,
 )
-from .._base.quiet import quietly
+from .._base.quiet import silent
 from .._base.size import Size, Stride
 from .._base.symbolic import SymInt
 from .._device import device as Device
@@ -619,10 +619,9 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def _product(self, other: Tensor, turned: bool, other_turned: bool, result_turned: bool) -> Tensor:
         """Return the product of two CPU matrices of one dtype, each transposed, with the result, if ``turned``."""
-        left: Any = self._array
-        right: Any = other._array
-        out = new(Tensor)
-        array = quietly((left.T if turned else left).dot, right.T if other_turned else right)
+        left: Any = self._array.T if turned else self._array  # type: ignore[union-attr]
+        right: Any = other._array.T if other_turned else other._array  # type: ignore[union-attr]
+        out, array = new(Tensor), silent().run(left.dot, right)
         out._array, out._dtype, out._keys = array, self._dtype, CPU
         if result_turned:
             out._array, out._stride, out._keys = array.T, (1, array.shape[1]), CPU | NONCONTIGUOUS
@@ -634,7 +633,7 @@ class Tensor(Methods, metaclass=_TensorType):
         left: Any = self._array
         right: Any = other._array
         out = new(Tensor)
-        array = quietly(np.matmul, left.mT if turned else left, right.mT if other_turned else right)
+        array = silent().run(np.matmul, left.mT if turned else left, right.mT if other_turned else right)
         out._array, out._dtype, out._keys = array, self._dtype, CPU
         return out
 
@@ -647,10 +646,9 @@ class Tensor(Methods, metaclass=_TensorType):
     def _expanded_alias(self, shape: Ints) -> Tensor:
         """Return an alias of this 0-d CPU tensor, expanded to a shape, for formulas."""
         out, stride, array = new(Tensor), (0,) * len(shape), self._array
-        cell = self._version_counter
-        if cell is None:
-            cell = self._version_counter = [0, None]
-        if len(cell) == 2:
+        if (cell := self._version_counter) is None:
+            cell = self._version_counter = [0, self._storage, array]
+        elif len(cell) == 2:
             cell.append(array)
         try:
             out._array = np.ndarray(shape, array.dtype, array, 0, stride)  # type: ignore[union-attr]

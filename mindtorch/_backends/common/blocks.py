@@ -301,11 +301,11 @@ def fill(out: np.ndarray, value: Any) -> None:
     """Fill an array with a number; if it is large and contiguous, block by block."""
     if out.size < LARGE or not out.flags.c_contiguous:
         out.fill(value)
-        return
-    target = out.reshape(-1)
-    if not any(np.asarray(value, out.dtype).tobytes()):
-        target, value = target.view(np.uint8), 0  # NumPy hands this to memset, which is twice as fast
-    each_block(lambda at: target[at].fill(value), target.size, LARGE * target.size // out.size, out.size)
+    else:
+        target = out.reshape(-1)
+        if not any(np.asarray(value, out.dtype).tobytes()):
+            target, value = target.view(np.uint8), 0  # NumPy hands this to memset, which is twice as fast
+        each_block(lambda at: target[at].fill(value), target.size, LARGE * target.size // out.size, out.size)
 
 
 # -- ufuncs ------------------------------------------------------------------------------------------------------------

@@ -42,22 +42,19 @@ def with_plans(op: Operator, function: Callable[..., Any], **traits: bool) -> Ke
         return Kernel(planned, function, planned, **traits)
     row = AT_ONCE.get(op.name) or COPIES.get(op.name)
     if op.name in COMPOSED:
-        fast = by_layout(function)
+        planned = unless_redirected(by_layout(function), function)
     elif row is not None:
-        fast = by_plans(op, function, row)
+        planned = by_plans(op, function, row)
     else:
         return Kernel(function, function, None, **traits)
-    planned = unless_redirected(fast, function)
     return Kernel(planned if op.name in OF_ANY_STRIDES else function, function, planned, **traits)
 
 
 def unless_redirected(fast: Rows, general: Rows) -> Rows:
     """Return a composite's kernel that takes the fast one unless a mode redirects calls."""
     def call(*args: Any) -> Any:
-        result = None if dispatcher.mode & REDIRECTING else fast(*args)
-        return general(*args) if result is None else result
+        return (general if dispatcher.mode & REDIRECTING else fast)(*args)
 
-    call.plan_of = getattr(fast, "plan_of", None)  # type: ignore[attr-defined]
     return call
 
 
@@ -97,7 +94,7 @@ def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
             run = prepare(*[array_of(arg) for arg in args])
         return UNFIT if run is None else Plan(op, run, spec, ())
 
-    return by_layouts(plans, shape, first)
+    return by_layouts(plans, shape, first, general)
 
 
 # -- copies ------------------------------------------------------------------------------------------------------------

@@ -62,8 +62,7 @@ def like(value: int, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def kernel(self: Tensor, *options: Any) -> Tensor:
         if self._keys & NONCONTIGUOUS or not AS_IT_IS.issuperset(options):
             return general(self, *options)
-        dtype = self._dtype
-        array = allocate(self._array.shape, dtype.np)  # type: ignore[union-attr]
+        array, dtype = allocate(self._array.shape, self._dtype.np), self._dtype  # type: ignore[union-attr]
         fill_array(array, value)
         return from_array(array, dtype)
 

@@ -122,11 +122,10 @@ def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
 
     def binary(self: Any, other: Any, *rest: Any) -> Any:
         dtype, array, kind, right = self._dtype, self._array, other.__class__, None
-        if kind in TENSOR_TYPES:
-            if other._dtype is dtype:
-                storage, right = other._storage, other._array
-                if right.shape != array.shape or (storage is not None and storage is self._storage):
-                    right = None
+        if kind in TENSOR_TYPES and other._dtype is dtype:
+            storage, right = other._storage, other._array
+            if right.shape != array.shape or (storage is not None and storage is self._storage):
+                right = None
         elif (kind is float and dtype.category >= FLOATING) or (kind is int and dtype.category > BOOL):
             right = other
         if right is not None and not rest and dtype in dtypes:

@@ -15,8 +15,9 @@ import numpy as np
 from ..._base.generated import define
 from ..._base.layout import Layout, Spec, intern_layout
 from ..._base.quiet import silent
+from ..._dispatch import dispatcher
 from ..._dispatch.dispatcher import TENSOR_TYPES, registry
-from ..._dispatch.keys import CPU, NONCONTIGUOUS
+from ..._dispatch.keys import CPU, NONCONTIGUOUS, REDIRECTING
 from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.return_types import packer
 from ..._dtype import from_numpy_dtype, get_default_dtype
@@ -358,12 +359,14 @@ def layouts_of(tensors: Any) -> list[Any]:
     return [t if t is None else t._layout or t._layout_of_plans() for t in tensors]
 
 
-def by_layouts(plans: Plans, shape: Shape, first: First) -> Callable[..., Any]:
-    """Return a kernel that runs the plan of a call, and leaves a call without a plan to ``first``."""
-    key = mixed if shape.alike else key_of
-    kernel = kernel_for(0, False)(plans, first, None, key, shape.taken)
+def by_layouts(plans: Plans, shape: Shape, first: First, composite: Rows | None = None) -> Callable[..., Any]:
+    """Return a kernel that runs the plan of a call, and leaves a call without a plan to ``first``; and all calls to the
+    ``composite`` that it computes at once, if a mode redirects calls, or the values are not for the plan.
+    """
+    key, at_once = mixed if shape.alike else key_of, composite is not None
+    kernel = kernel_for(0, False, at_once)(plans, first, None, key, shape.taken, composite)
     if shape.leading:
-        kernel = kernel_for(shape.leading, shape.numbers)(plans, first, kernel, key, shape.taken)
+        kernel = kernel_for(shape.leading, shape.numbers, at_once)(plans, first, kernel, key, shape.taken, composite)
 
     def plan_of(*args: Any) -> Plan | None:
         try:
@@ -378,8 +381,9 @@ def by_layouts(plans: Plans, shape: Shape, first: First) -> Callable[..., Any]:
 
 #: The kernel, written out for the leading tensors of an operator: a call less saves a tenth of ``a.sum()``.
 KERNEL = """
-def make(plans, first, by_numbers, key_of, taken):
+def make(plans, first, by_numbers, key_of, taken, composite):
     def kernel({parameters}):
+        {redirected}
         {numbers}
         if plans.missed > MISSES and plans.skip():
             return first(None, {args}, None)
@@ -400,25 +404,27 @@ def make(plans, first, by_numbers, key_of, taken):
         if (layout := plan.layout) is not None:
             if result.__class__ is not ndarray:
                 if result is None:  # values that the row leaves to the composite
-                    return None
+                    return {left}
                 result = asarray(result)
             if result.base is None{new}:
                 out = new(Tensor)
                 out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
                 return out
+        {none_left}
         return plan.finish(result, [{values}])
 
     return kernel
 """
 
-NAMES = {"CPU": CPU, "ERRORS": ERRORS, "MISSES": MISSES, "Plan": Plan, "TENSOR_TYPES": TENSOR_TYPES, "Tensor": Tensor,
-         "array_of": array_of, "asarray": np.asarray, "ndarray": ndarray, "new": new, "silent": silent}
+NAMES = {"CPU": CPU, "ERRORS": ERRORS, "MISSES": MISSES, "Plan": Plan, "REDIRECTING": REDIRECTING,
+         "TENSOR_TYPES": TENSOR_TYPES, "Tensor": Tensor, "array_of": array_of, "asarray": np.asarray,
+         "dispatcher": dispatcher, "ndarray": ndarray, "new": new, "silent": silent}
 
 
 @lru_cache
-def kernel_for(leading: int, numbers: bool) -> Callable[..., Callable[..., Any]]:
+def kernel_for(leading: int, numbers: bool, at_once: bool) -> Callable[..., Callable[..., Any]]:
     """Return the function that makes the kernel for so many leading tensors, all but the first perhaps None, for a list
-    of tensors (-1), or for any arguments (0).
+    of tensors (-1), or for any arguments (0); for a composite that is computed ``at_once``, or an operator.
     """
     tensors = [f"tensor_{i}" for i in range(leading)]
     arrays = [f"array_{i}" for i in range(leading)]
@@ -448,6 +454,11 @@ def kernel_for(leading: int, numbers: bool) -> Callable[..., Callable[..., Any]]
         "parameters": ", ".join([tensors[0], *[f"{name}=None" for name in tensors[1:]], "*settings"]),
         "args": f"({call})"}
     parts["numbers"] = f"if settings and by_numbers is not None: return by_numbers({call})" if numbers else ""
+    call = call if leading else "*args"
+    parts |= {"redirected": "", "left": "None", "none_left": ""} if not at_once else {
+        "redirected": f"if dispatcher.mode & REDIRECTING:\n            return composite({call})",
+        "left": f"composite({call})", "none_left": f"if result is None:\n            return composite({call})"}
     lines = [line for line in KERNEL.format(**parts).splitlines() if line.strip()]
-    made: Callable[..., Callable[..., Any]] = define("make", "\n".join(lines), f"{__file__}: {call}", {**NAMES})
+    place = f"{__file__}: {'at once, ' * at_once}{call}"
+    made: Callable[..., Callable[..., Any]] = define("make", "\n".join(lines), place, {**NAMES})
     return made

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from math import inf, isfinite, prod
 from typing import Any
 
@@ -148,7 +148,7 @@ def few_summed(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
         if x.size > FEW:
             return lambda x: add(x, None)
         ones = ONES[x.dtype.char][x.size]
-        return ones.dot if x.ndim == 1 else lambda x: x.reshape(-1).dot(ones)
+        return ones.dot if x.ndim == 1 else partial(np.vdot, ones)
     if x.size <= SOME and len(axis) == 1 and not keepdims and (settled := by_ones(x, axis[0])):
         return settled
     lines = x.size < MANY and axis == (x.ndim - 1,) and x.flags.c_contiguous and (
