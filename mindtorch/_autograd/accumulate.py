@@ -68,9 +68,7 @@ def accumulate(variable: Any, gradient: Any, own: bool, seen: bool = True) -> No
     gradient's memory (``own``), it may become ``.grad`` without a copy. ``seen`` means that operators may be observed,
     so they must be called.
     """
-    if not variable._keys & AUTOGRAD:
-        return
-    if gradient is not None:
+    if variable._keys & AUTOGRAD and gradient is not None:
         with _lock:
             if (have := variable._grad) is None:
                 taken = own and not seen and not local.grad_enabled and gradient._keys == HOST and (
@@ -81,7 +79,7 @@ def accumulate(variable: Any, gradient: Any, own: bool, seen: bool = True) -> No
                 variable._grad = add(gradient, have) if dense_first else add(have, gradient)
             else:
                 add_(have, gradient)
-    if variable._post_accumulate_hooks:
+    if variable._post_accumulate_hooks and variable._keys & AUTOGRAD:
         for hook in list(variable._post_accumulate_hooks.values()):
             result = hook(variable)
             if result is not None:

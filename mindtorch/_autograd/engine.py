@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from heapq import heappop, heappush
 from math import prod
-from operator import is_not
+from operator import is_not, or_
 from types import MappingProxyType
 from typing import Any
 
@@ -16,8 +16,8 @@ from .._base.size import Size
 from .._dispatch.aten import (
     add__Tensor as add_, add_Tensor as add, ones, ones_like, real, stack as stack_tensors, zeros_like,
 )
-from .._dispatch.dispatcher import TENSOR_TYPES, in_cpp, is_seen, set_local
-from .._dispatch.keys import AUTOGRAD
+from .._dispatch.dispatcher import KEYS, TENSOR_TYPES, in_cpp, is_seen, set_local
+from .._dispatch.keys import AUTOGRAD, PYTHON
 from .._dispatch.local import local
 from .._dtype import FLOATING
 from .accumulate import AccumulateGrad, accumulate, can_accumulate_inplace
@@ -37,13 +37,23 @@ CYCLE = ("Using backward() with create_graph=True will create a reference cycle 
 class Task(Node):
     """One backward pass, and the root of its graph (PyTorch's GraphTask and GraphRoot)."""
 
+    roots: Sequence[Edge] = ()
     keep_graph = False
     needed: set[Node] | None = None  #: the nodes that have to run; None for all
+    _holds = False
     #: node -> [(number of output, position among the inputs)]
     captures: Mapping[Node, list[tuple[int, int]]] = MappingProxyType({})
     found: Any = ()  #: the gradients of the inputs
     node: Node | None = None  #: the running node; leaves only if watched
     callbacks: tuple[Any, ...] = ()  #: called at the end of the pass
+
+    @property
+    def _links(self) -> tuple[tuple[int, Node, int], ...]:  # type: ignore[override]
+        return tuple([(i, *root) for i, root in enumerate(self.roots)])
+
+    def apply(self, grads: list[Any]) -> list[Any]:
+        """Return the gradients of several roots."""
+        return grads
 
     def look_for(self, inputs: Sequence[Edge], capture: bool) -> None:
         """Run only the nodes needed for the gradients of these inputs; return those gradients if ``capture``."""
@@ -139,36 +149,35 @@ class Buffers(dict[Node, tuple[list[Any], list[bool]]]):
         return sums, owned == [True]
 
 
-def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, create_graph: bool,
-            inputs: Sequence[Edge] | None = None, capture: bool = False, own: bool = False) -> list[Any]:
+def execute(roots: Sequence[Edge], gradients: Sequence[Any], retain_graph: bool | None, create_graph: bool,
+            inputs: Sequence[Edge] | None = None, capture: bool = False, own: bool = False) -> Any:
     """Run the graph below ``roots`` backward from their gradients. With ``own``, a leaf may take them; in PyTorch, a
     leaf that is a root never does.
 
     With ``inputs``, only the nodes that their gradients need run. With ``capture``, those gradients are returned and
     not accumulated.
     """
-    if (active := local.pipeline) is not None and not active.records_backward:  # backward flushes the pipeline and is not recorded itself
+    if (active := local.pipeline) is not None and not active.records_backward:  # it is flushed, and records nothing
         active.flush()
         set_local("pipeline", None)
         try:
-            return execute(roots, gradients, keep_graph, create_graph, inputs, capture, own)
+            return execute(roots, gradients, retain_graph, create_graph, inputs, capture, own)
         finally:
             set_local("pipeline", active)
     task = new(Task)
-    links = ((0, *roots[0]),) if len(roots) == 1 else tuple([(i, *root) for i, root in enumerate(roots)])
-    task._links, task.keep_graph, task._makes_gradients, task._gives_own = links, keep_graph, own, own
+    task.roots, task.keep_graph = roots, create_graph if retain_graph is None else retain_graph
     if inputs is not None:
         task.look_for(inputs, capture)
     outer, before = local.task, local.grad_enabled
     local.task, local.grad_enabled = task, create_graph
     try:
-        run(task, [*gradients], create_graph)
+        run(task, roots, gradients, own, create_graph)
         if task.callbacks:
             task.finish()
         return task.found
     except Exception as error:
         failed = task.node
-        if failed is not None:
+        if failed is not None and failed is not task:
             tell_node(error, failed)
             if AnomalyMode.enabled:
                 explain_failure(failed)
@@ -177,7 +186,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
         local.task, local.grad_enabled = outer, before
 
 
-def run(task: Task, results: list[Any], create_graph: bool) -> None:
+def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, create_graph: bool) -> None:
     """Pass gradients from node to node, starting with the roots' gradients.
 
     A node is ready once a gradient has come through each edge into it. Among the ready nodes the latest runs first.
@@ -185,23 +194,29 @@ def run(task: Task, results: list[Any], create_graph: bool) -> None:
     engine refers to its memory: then it may be written to, or become a leaf's ``.grad``. With ``create_graph`` none is,
     because the recorded nodes may have saved it.
     """
-    node: Node
-    arrived: list[Any]  # the node's incoming gradients; if there is one, ``own`` holds of it
+    arrived: list[Any]  # the node's incoming gradients; if there is only one, ``own`` holds of it
     ready: list[tuple[int, Node, list[Any], bool]]  # a heap
     joins: dict[Node, int] | None  # counted at the first node with several edges: before it there is a chain
-    seen = any(map(is_seen, filter(IS_GIVEN, results)))
+    seen = bool(local.dispatch_modes or reduce(or_, map(KEYS, filter(IS_GIVEN, gradients)), 0) & PYTHON)
     watched = seen or task.needed is not None or AnomalyMode.enabled
     joins, buffers, ready = None, Buffers(), []
-    node, arrived, own = task, [None], False
+    node, arrived = at_root(task, *roots[0], gradients[0]) if len(roots) == 1 else (task, [*gradients])
     while True:
+        if watched or node._hooks is not None or node.__class__ is AccumulateGrad:
+            results = run_watched(node, arrived, task, create_graph, own)
+            own = own and node._hooks is None and node not in task.captures
+        else:
+            task.node, results = node, node.apply(arrived)
+            if node._holds and not task.keep_graph:
+                node.release_variables()
         links = results.links if results.__class__ is Sent else node._links
         if len(links) > 1 and joins is None:
             joins = Task.count(node)[1]
         makes = node._makes_gradients and not create_graph and (node._hooks is None or not node._hooks.post)
         gives_own = makes and (node._gives_own or (own and len(links) == 1))
         for position, target, number in links:
-            if watched and task.is_idle(target) and (node is not task or len(links) > 1):
-                continue  # the hooks of a single root always run
+            if watched and task.is_idle(target):
+                continue
             gradient, mine = results[position], False
             if gradient is not None:
                 array, mine = gradient._array, gives_own or (makes and is_own(gradient, results, arrived, own))
@@ -225,14 +240,15 @@ def run(task: Task, results: list[Any], create_graph: bool) -> None:
         if not ready:
             return
         _, node, arrived, own = heappop(ready)
-        task.node = node
-        if watched or node._hooks is not None:
-            results = run_watched(node, arrived, task, create_graph, own)
-            own = own and node._hooks is None and node not in task.captures
-        else:
-            results = node.apply(arrived)
-            if not task.keep_graph:
-                node.release_variables()
+
+
+def at_root(task: Task, node: Node, number: int, gradient: Any) -> tuple[Node, list[Any]]:
+    """Return the only root and the gradients of its outputs."""
+    if gradient is not None:  # ``gradcheck`` gives none
+        array = gradient._array
+        if array is None or array.shape != node._out_shape or gradient._dtype is not node._out_dtype:
+            gradient, _ = fit(gradient, node._outputs[number], task, 0)
+    return node, [gradient] if node._out_shape is not None else node.with_only(number, gradient)
 
 
 def is_own(gradient: Any, results: Sequence[Any], arrived: Sequence[Any], own: bool) -> bool:
@@ -257,7 +273,7 @@ def is_own(gradient: Any, results: Sequence[Any], arrived: Sequence[Any], own: b
 def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool, own: bool) -> list[Any]:
     """Run a node if it is needed. It has hooks, its gradients are captured or observed, or anomaly mode is on."""
     node.unfold()
-    runs = task.needed is None or node in task.needed
+    runs = task.needed is None or node in task.needed or node is task
     sender, task.node = task.node, node
     if not runs:
         node.run_tensor_hooks(gradients)
@@ -342,13 +358,10 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     if create_graph:
         warn_once(CYCLE)
     try:
-        keep_graph = create_graph if retain_graph is None else retain_graph
         alone = grad_tensors is grad_variables is inputs is None and tensors.__class__ in TENSOR_TYPES
-        if alone and tensors._keys & AUTOGRAD:
-            gradient, edge = one_like(tensors), tensors._grad_edge()
-            if edge is not None:
-                execute((edge,), (gradient,), keep_graph, create_graph, own=tensors._grad_fn is not None)
-                return
+        if alone and tensors._keys & AUTOGRAD and (edge := tensors._grad_edge()) is not None:
+            execute((edge,), (one_like(tensors),), retain_graph, create_graph, own=tensors._grad_fn is not None)
+            return
         if grad_variables is not None:
             warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
             if grad_tensors is not None:
@@ -361,7 +374,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
             if not wanted:
                 raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         roots, gradients = _roots(tensors, grad_tensors)
-        execute(roots, gradients, keep_graph, create_graph,
+        execute(roots, gradients, retain_graph, create_graph,
                 None if wanted is None else [_input_edge(t, True) for t in wanted])
     except Exception as error:
         note(error, "backward", (tensors,))
@@ -393,7 +406,8 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 
     def run(given: Any, keep: bool) -> list[Any]:
         roots, gradients = _roots(outputs, given)
-        return execute(roots, gradients, keep, create_graph, [_input_edge(t, False) for t in wanted], True)
+        found: list[Any] = execute(roots, gradients, keep, create_graph, [_input_edge(t, False) for t in wanted], True)
+        return found
 
     try:
         found = _run_batch(run, grad_outputs, keep_graph) if is_grads_batched else run(grad_outputs, keep_graph)
@@ -482,9 +496,8 @@ def _one(output: Any) -> Any:
 
 def one_like(output: Any) -> Any:
     """Return the gradient with which the backward pass of a tensor starts. Raises RuntimeError as ``_one`` does."""
-    array, dtype = output._array, output._dtype
-    if array is None or array.size != 1 or dtype.category != FLOATING:
-        _check_scalar(output, output.numel(), dtype)
+    if output._array is None or output._array.size != 1 or output._dtype.category != FLOATING:
+        _check_scalar(output, output.numel(), output._dtype)
     return ones_like(output, *AS_OUTPUT)
 
 

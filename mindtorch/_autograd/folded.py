@@ -73,28 +73,24 @@ class Folded(Node):
 
     saved: tuple[Any, ...] | None
     _makes_gradients = _gives_own = True
-    shape: tuple[int, ...]  #: of the first saved tensor, kept after freeing
+    shape: tuple[int, ...]  #: of the first saved tensor
 
     @abstractmethod
     def compute(self, grad: Any, *saved: Any) -> Sent | None:
         """Return the gradients of the inputs, or None if a tensor was written or detached since it was saved."""
 
     def apply(self, grads: list[Any]) -> list[Any]:
+        saved: Any  # a list if another thread has unfolded this node
         links, saved, grad = self._links, self.saved, grads[0]
-        if saved.__class__ is tuple and grad is not None and not grad._keys & ~ON_CPU and is_private():
-            try:
-                results = self.compute(grad, *saved)
-            except (Warning, ArithmeticError):  # NaN or overflow, where NumPy is set to raise
-                results = None
-            if results is not None:
-                results.links = links
-                return results
+        alone = saved.__class__ is tuple and grad is not None and not grad._keys & ~ON_CPU and is_private()
+        if alone and (results := self.compute(grad, *saved)) is not None:
+            results.links = links
+            return results
         self.unfold()
         return self.apply(grads)
 
     def release_variables(self) -> None:
-        if self.saved is not None:
-            self.shape, self.saved = self.saved[0]._array.shape, None
+        self.saved = None
 
     @abstractmethod
     def unfolded(self) -> OperatorNode:
@@ -150,7 +146,7 @@ class FoldedLinear(Folded):
 
     def unfolded(self) -> OperatorNode:
         saved, edges = self.saved, {position: (node, number) for position, node, number in self._links}
-        rows, columns = self.shape if saved is None else saved[2].shape
+        rows, columns = self.shape
         with_bias, sizes, order = 0 in edges, self.sizes, self._order
         first, second = order - 2, order - 1  # ``view`` comes before ``t`` with a bias, and behind it without one
         if sizes is not None and not with_bias:
@@ -211,7 +207,7 @@ def again(tensor: Any, array: Any) -> Any:
     return source
 
 
-def are_leaves(weight: Any, bias: Any) -> bool:
+def fits(weight: Any, bias: Any) -> Any:
     """Return True for a matrix, and a bias that fits it, if there is one, that are leaves and no views, and require
     grad.
     """
@@ -219,8 +215,8 @@ def are_leaves(weight: Any, bias: Any) -> bool:
         return False
     if bias is None:
         return weight._array.ndim == 2
-    fits = bias._array.shape == weight._array.shape[:1]
-    return fits and bias._keys & AUTOGRAD and bias._grad_fn is None and bias._base is None
+    is_leaf = bias._keys & AUTOGRAD and bias._grad_fn is None and bias._base is None
+    return is_leaf and bias._array.shape == weight._array.shape[:1]
 
 
 def fold_linear(general: Kernel) -> Kernel:
@@ -230,8 +226,7 @@ def fold_linear(general: Kernel) -> Kernel:
     def record(input: Any, weight: Any, bias: Any = None) -> Any:
         if not local.grad_enabled:
             return compute(input, weight, bias)
-        shown = dispatcher.mode & REDIRECTING or AnomalyMode.enabled or local.saved_tensor_hooks
-        if shown or not are_leaves(weight, bias):
+        if dispatcher.mode & REDIRECTING or AnomalyMode.enabled or local.saved_tensor_hooks or not fits(weight, bias):
             return general(input, weight, bias)
         array, matrix, sizes = input._array, weight._array, None
         if array.ndim > 2:  # sequences, of which each row is an input
@@ -261,7 +256,7 @@ def fold_linear(general: Kernel) -> Kernel:
         written = 0 if (cell := weight._version_counter) is None else cell[0]
         input_written = 0 if (cell := input._version_counter) is None else cell[0]
         node.saved = (weight, written, matrix, input, input_written, array, bias, edge is not None)
-        node._out_shape, node._out_dtype = result._array.shape, result._dtype
+        node.shape, node._out_shape, node._out_dtype = matrix.shape, result._array.shape, result._dtype
         result._grad_fn, result._keys = node, result._keys | AUTOGRAD
         if sizes is None or bias is None:
             return result
@@ -289,7 +284,7 @@ class FoldedCrossEntropy(Folded):
     def unfolded(self) -> OperatorNode:
         saved, (to_input,) = self.saved, self._links
         softmax = node_of(LOG_SOFTMAX, 1, [to_input[1:]], self._order - 1)
-        softmax._out_shape, softmax._out_dtype = self.shape if saved is None else saved[0]._array.shape, self._out_dtype
+        softmax._out_shape, softmax._out_dtype = self.shape, self._out_dtype
         node = node_of(NLL_LOSS, 1, [(softmax, 0)], self._order)
         node._outputs = ((self._out_shape, self._out_dtype, HOST), ((), self._out_dtype, HOST))
         if saved is not None:
@@ -323,6 +318,7 @@ def fold_cross_entropy(general: Kernel) -> Kernel:
         node._order = next_sequence_nr()
         node._links = (0, *edge),
         cell = target._version_counter
+        node.shape = logs._array.shape
         node.saved = (logs, target, 0 if cell is None else cell[0], total, reduction, ignore_index)
         node._out_shape, node._out_dtype = result._array.shape, result._dtype
         result._grad_fn = node

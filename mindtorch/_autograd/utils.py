@@ -70,26 +70,23 @@ def product(left: Any, right: Any, turned: bool, right_turned: bool, result_turn
     dtype = left._dtype
     if (right._dtype is dtype and (dtype is float32 or dtype is float64)
             and not (left._keys | right._keys) & ~ON_CPU and is_private()):
-        return multiplied(left, right, turned, right_turned, result_turned)
-    return _product(left, right, turned, right_turned, result_turned)
-
-
-def multiplied(left: Any, right: Any, turned: bool, right_turned: bool, result_turned: bool = False) -> Any:
-    """Return the ``product`` of two CPU matrices of one dtype by a single BLAS call."""
-    start = perf_counter_ns() if dispatcher.mode & OBSERVED else 0
-    if result_turned and (left._array.shape[turned] < 2 or right._array.shape[not right_turned] < 2):
-        result = t(left._product(right, turned, right_turned, False))
+        result = multiplied(left, right, turned, right_turned)
     else:
-        result = left._product(right, turned, right_turned, result_turned)
+        result = _product(left, right, turned, right_turned)
+    return transposed(result) if result_turned else result
+
+
+def multiplied(left: Any, right: Any, turned: bool, right_turned: bool) -> Any:
+    """Return the product of two CPU matrices of one dtype, transposed as flagged, by a single BLAS call."""
+    start = perf_counter_ns() if dispatcher.mode & OBSERVED else 0
+    result = left._product(right, turned, right_turned)
     if start:
-        args = left, right, turned, right_turned, result_turned
-        tell_parts(_product, args, result, start, perf_counter_ns() - start)
+        tell_parts(_product, (left, right, turned, right_turned), result, start, perf_counter_ns() - start)
     return result
 
 
-def _product(left: Any, right: Any, turned: bool, right_turned: bool, result_turned: bool) -> Any:
-    result = mm(t(left) if turned else left, t(right) if right_turned else right)
-    return t(result) if result_turned else result
+def _product(left: Any, right: Any, turned: bool, right_turned: bool) -> Any:
+    return mm(t(left) if turned else left, t(right) if right_turned else right)
 
 
 def repeated(grad: Any, self_shape: Any) -> Any:

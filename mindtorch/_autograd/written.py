@@ -11,13 +11,12 @@ time. For ``exp``, whose derivative is ``grad * result``, the functions are
         if AnomalyMode.enabled:
             return record_any(self)
         node = new(node_class)
-        node._order = next_sequence_nr()
+        node._order, node.saved = next_sequence_nr(), [None]
         source = self._grad_fn if self._base is None else self.grad_fn
         if source is not None:
             node._links = (0, source, self._output_nr),
         elif (edge := self._leaf_edge()) is not None:
             node._links = (0, *edge),
-        node.saved = [None]
         result = inner(self)
         if (array := result._array) is None or (dtype := result._dtype).category < FLOATING:
             return finish(node, result)
@@ -166,7 +165,7 @@ def recording(found: Any) -> Callable[..., Callable[..., Any]]:
     lines = ["def make(inner, record_any):", f"    def record({given.head}):", *indented(refusals, 8)]
     if len(found.inputs) == 1:
         plan = found.node_class.plan = found.plan(1)
-        found.node_class.apply = plan.apply
+        found.node_class.apply, found.node_class._holds = plan.apply, plan.keeps_tensors
         kept = Kept(plan, found.schema, given)
         names |= kept.names
         name = given.names[found.inputs[0][1]]
@@ -174,14 +173,14 @@ def recording(found: Any) -> Callable[..., Callable[..., Any]]:
         look = [f"if {is_tensor}not {name}._keys & AUTOGRAD or not local.grad_enabled:",
                 f"    return inner({given.call})",
                 "if AnomalyMode.enabled:", f"    return record_any({given.call})",
+                *kept.before,
                 "node = new(node_class)",
-                "node._order = next_sequence_nr()",
+                f"node._order, node.saved = next_sequence_nr(), {kept.list}",
                 f"source = {name}._grad_fn if {name}._base is None else {name}.grad_fn",
                 "if source is not None:",
                 f"    node._links = (0, source, {name}._output_nr),",
                 f"elif (edge := {name}._leaf_edge()) is not None:",
-                "    node._links = (0, *edge),",
-                *kept.before, f"node.saved = {kept.list}"]
+                "    node._links = (0, *edge),"]
         has_outputs = [f"node.saved[{index}] = save(twin(result), 0, node)" if fact is None else
                        f"node.saved[{index}] = {FACTS[fact].format('result')}"
                        for index, _, fact in plan.output_saves]
@@ -200,8 +199,7 @@ def recording(found: Any) -> Callable[..., Callable[..., Any]]:
         look += ["if not mask:", f"    return inner({given.call})",
                  "if AnomalyMode.enabled:", f"    return record_any({given.call})",
                  "node = new(node_class)",
-                 "node._order = next_sequence_nr()",
-                 "node._links = links",
+                 "node._order, node._links = next_sequence_nr(), links",
                  "node.plan = plan = plans.get(mask) or plan_of(mask)",
                  f"node.saved = plan.keep({given.call}) if plan.input_saves else plan.template.copy()"]
         has_outputs = ["if plan.output_saves:", "    node.save_outputs((result,))"]

@@ -447,9 +447,9 @@ def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
     if kernel is None or keys & PYTHON:
         return key_handlers[PYTHON](op, keys & ~PYTHON)
     function = kernel.fast if kernel.fast is not None and not keys & NONCONTIGUOUS else kernel.fn
-    if not op.is_inplace:
+    if not op.is_inplace or kernel.counts:
         return function
-    return _counting_list_writes(op, function) if op.writes_lists else _counting_writes(function)
+    return _counting_list_writes(op, function) if op.writes_lists else counting_writes(function)
 
 
 def has_derivative(op: Operator) -> bool:
@@ -486,7 +486,7 @@ def outside_graph(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _counting_writes(kernel: Callable[..., Any]) -> Callable[..., Any]:
+def counting_writes(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap an in-place kernel to bump the tensor's version."""
 
     def call(self: Any, *args: Any) -> Any:

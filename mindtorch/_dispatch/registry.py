@@ -62,7 +62,7 @@ class Kernel:
     ``fn`` takes the canonical arguments; ``fast``, if any, is an equivalent for inputs without the ``NonContiguous``
     key; ``origin`` is the function to show to readers. ``composite``: it calls other operators, which record their own
     derivatives. ``makes_view``: it only makes a layout. ``fallback``: another backend's kernel computes.
-    ``registered``: a user registered it.
+    ``registered``: a user registered it. ``counts``: in place, it bumps the tensor's version itself.
     """
 
     fn: Callable[..., Any]
@@ -72,6 +72,7 @@ class Kernel:
     makes_view: bool = False
     fallback: bool = False
     registered: bool = False
+    counts: bool = False
 
     @property
     def location(self) -> tuple[str, int]:

@@ -617,15 +617,12 @@ class Tensor(Methods, metaclass=_TensorType):
             out._storage, out._offset, out._device = self._storage, self._offset, self._device
         return out
 
-    def _product(self, other: Tensor, turned: bool, other_turned: bool, result_turned: bool) -> Tensor:
-        """Return the product of two CPU matrices of one dtype, each transposed, with the result, if ``turned``."""
+    def _product(self, other: Tensor, turned: bool, other_turned: bool) -> Tensor:
+        """Return the product of two CPU matrices of one dtype, transposed if ``turned``."""
         left: Any = self._array.T if turned else self._array  # type: ignore[union-attr]
         right: Any = other._array.T if other_turned else other._array  # type: ignore[union-attr]
-        out, array = new(Tensor), silent().run(left.dot, right)
-        out._array, out._dtype, out._keys = array, self._dtype, CPU
-        if result_turned:
-            out._array, out._stride, out._keys = array.T, (1, array.shape[1]), CPU | NONCONTIGUOUS
-            out._version_counter = [0, None, array]  # of which the storage is made when it is asked for
+        out = new(Tensor)
+        out._array, out._dtype, out._keys = silent().run(left.dot, right), self._dtype, CPU
         return out
 
     def _batched_product(self, other: Tensor, turned: bool, other_turned: bool) -> Tensor:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from itertools import compress
+from math import prod
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
@@ -20,6 +21,7 @@ import numpy as np
 from ..._base import loops
 from ..._base.interrupts import give_way, uninterrupted
 from ..._base.quiet import silence
+from ..._storage.memory import MAX_DIMS, allocate
 from .blas import set_thread_count, thread_count
 from .lines import of_lines
 
@@ -30,6 +32,8 @@ LARGE, BLOCK = 1 << 20, 1 << 18
 #: Elements of a block for kernels with temporaries between their calls (indices, float32 copies): all fit the
 #: second-level cache. Two such blocks are worth dividing.
 SMALL = 1 << 16
+#: Elements that need no aligned memory.
+FEW = 1 << 11
 #: Least number of blocks if several threads may compute them.
 PARTS = 2
 #: Polls before an idle thread falls asleep: the caller waiting for helpers, or a helper waiting for a job. Waking takes
@@ -295,6 +299,17 @@ def copy(out: np.ndarray, x: np.ndarray) -> None:
         return
     target, source = vectors
     each_block(lambda at: np.copyto(target[at], source[at], casting="unsafe"), out.size, LARGE, out.size)
+
+
+def filled(shape: tuple[int, ...], dtype: np.dtype, value: Any) -> np.ndarray:
+    """Return a new array filled with a number. Raises PyTorch's RuntimeError if there is not that much memory."""
+    if prod(shape) >= FEW or len(shape) > MAX_DIMS:
+        out = allocate(shape, dtype)
+        fill(out, value)
+        return out
+    out = np.empty(shape, dtype)
+    out.fill(value)
+    return out
 
 
 def fill(out: np.ndarray, value: Any) -> None:

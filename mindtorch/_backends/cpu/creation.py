@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ..._base.determinism import filled
+from ..._base.determinism import filled as settled
 from ..._base.errors import check_fill
 from ..._base.formats import contiguous_format, preserve_format
 from ..._base.layout import Ints, Spec, check_sizes
@@ -14,7 +14,7 @@ from ..._dispatch.keys import NONCONTIGUOUS
 from ..._dtype import FLOATING, INTEGER, DType, bool_, get_default_dtype
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array
-from ..common.blocks import fill as fill_array
+from ..common.blocks import fill as fill_array, filled
 from ..common.creation import creation_kernels
 
 
@@ -43,9 +43,7 @@ def of(value: int) -> Callable[..., Tensor]:
 
     def kernel(size: Ints, dtype: DType | None = None, *options: Any) -> Tensor:
         dtype = dtype or get_default_dtype()
-        array = allocate(check_sizes(size), dtype.np)
-        fill_array(array, value)
-        return from_array(array, dtype)
+        return from_array(filled(check_sizes(size), dtype.np, value), dtype)
 
     return kernel
 
@@ -62,9 +60,7 @@ def like(value: int, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def kernel(self: Tensor, *options: Any) -> Tensor:
         if self._keys & NONCONTIGUOUS or not AS_IT_IS.issuperset(options):
             return general(self, *options)
-        array, dtype = allocate(self._array.shape, self._dtype.np), self._dtype  # type: ignore[union-attr]
-        fill_array(array, value)
-        return from_array(array, dtype)
+        return from_array(filled(self._array.shape, self._dtype.np, value), self._dtype)  # type: ignore[union-attr]
 
     return kernel
 
@@ -77,7 +73,7 @@ def empty(general: Callable[..., Tensor]) -> Callable[..., Tensor]:
         if memory_format is not None:
             return general(size, dtype, layout, device, pin_memory, memory_format)
         dtype = dtype or get_default_dtype()
-        return filled(from_array(allocate(check_sizes(size), dtype.np), dtype))
+        return settled(from_array(allocate(check_sizes(size), dtype.np), dtype))
 
     return kernel
 

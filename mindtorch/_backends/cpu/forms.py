@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._base.layout import never_overlaps
 from ..._base.quiet import quietly, silent
-from ..._dispatch.dispatcher import TENSOR_TYPES, registry
+from ..._dispatch.dispatcher import TENSOR_TYPES, counting_writes, registry
 from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import BOOL, FLOATING, bool_
@@ -26,10 +26,11 @@ def with_fast_form(op: Operator, form: Kernel) -> Kernel:
         return form
     if not op.is_inplace:
         return Kernel(form.fn, form.origin, into_out(form.origin, meta, form.fast or form.fn) or form.fast)
-    fast = in_place(form.origin, meta, form.fn)
+    general = counting_writes(form.fn)
+    fast = in_place(form.origin, meta, general)
     if fast is None:
         return form
-    return Kernel(by_target(fast, form.fn, contiguous=form.origin is np.negative), form.origin, fast)
+    return Kernel(by_target(fast, general, contiguous=form.origin is np.negative), form.origin, fast, counts=True)
 
 
 def by_target(fast: Callable[..., Any], general: Callable[..., Any], contiguous: bool) -> Callable[..., Any]:
@@ -72,7 +73,8 @@ def writer(row: Any) -> Callable[..., None]:
 
 
 def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:
-    """Return the fast path of an in-place pointwise operator, or None.
+    """Return the fast path of an in-place pointwise operator, or None. It bumps the tensor's version, as ``general``
+    does.
 
     It has the conditions of the functional operator's fast path; other tensors must also have the target's shape and
     not alias it. Functions and ufuncs raise errors before anything is written.
@@ -100,6 +102,7 @@ def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
                 return None
             operands.append(arg)
         write(array, *operands, *args[others:])
+        (self._version_counter or self._start_counter())[0] += 1
         return self
 
     function = by_function(general)
@@ -115,6 +118,7 @@ def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
                     silent().run(ufunc, array, array)
                 else:
                     compute(ufunc, array, array)
+                (self._version_counter or self._start_counter())[0] += 1
                 return self
             except (TypeError, OverflowError):
                 pass
@@ -134,6 +138,7 @@ def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
                     silent().run(ufunc, array, right, array)
                 else:
                     compute(ufunc, array, array, right)
+                (self._version_counter or self._start_counter())[0] += 1
                 return self
             except (TypeError, OverflowError):
                 pass
