@@ -141,3 +141,37 @@ def test_a_batch_of_gradients_frees_the_graph_after_the_last(t):
     t.autograd.grad(y, x, t.eye(2), is_grads_batched=True)
     with pytest.raises(RuntimeError, match="backward through the graph a second time"):
         y.sum().backward()
+
+
+def joined_below_a_chain(t, x, y):
+    z = (x * y).exp()
+    (z.sin() * z + z * x).sum().neg().view(1).view(()).backward()
+
+
+def joined_at_the_root(t, x, y):
+    ((x * 2).unbind()[1] * (x * 2).sum()).backward()
+
+
+def of_several_roots(t, x, y):
+    a, b = x * y, x + y
+    t.autograd.backward([a.sum(), b.sum(), (a * b).sum(), x], [None, None, None, t.ones(4)])
+
+
+def of_one_root_twice(t, x, y):
+    a = (x * y).sum()
+    t.autograd.backward([a, a])
+
+
+def of_a_number_in_another_dtype(t, x, y):
+    t.autograd.backward((x * y).sum(), t.tensor(2.0, dtype=t.float64))
+
+
+@pytest.mark.parametrize("program", [joined_below_a_chain, joined_at_the_root, of_several_roots, of_one_root_twice,
+                                     of_a_number_in_another_dtype])
+def test_each_edge_of_a_graph_brings_its_gradient(program):
+    found = []
+    for t in (mindtorch, torch):
+        leaves = t.arange(4.0, requires_grad=True), t.ones(4, requires_grad=True)
+        program(t, *leaves)
+        found.append([None if leaf.grad is None else leaf.grad.tolist() for leaf in leaves])
+    assert found[0] == [None if given is None else pytest.approx(given, rel=1e-4) for given in found[1]]

@@ -385,3 +385,14 @@ def test_a_factory_is_shown_with_pytorchs_arguments(factory):
         return mode.seen
 
     assert shown(mindtorch) == shown(torch)
+
+
+@BOTH
+def test_a_leaf_takes_the_gradient_with_which_a_pass_starts_from_a_view_but_copies_it_at_a_root(t):
+    seen = []
+    for program in (lambda x: x, lambda x: x.view(1).view(())):
+        root = program(t.tensor(2.0, requires_grad=True))
+        with recorder(t) as mode:
+            root.backward()
+        seen.append([name.split(".")[1] for name in mode.seen])
+    assert seen == [["ones_like", "new_empty_strided", "copy_"], ["ones_like", "view", "view", "detach"]]
