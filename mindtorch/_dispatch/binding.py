@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from inspect import Signature
+from itertools import chain, compress
 from typing import Any, cast
 
 import numpy as np
@@ -295,6 +296,7 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
     in_order = where == list(range(len(where)))
     lists: list[tuple[int, Callable[[Any], bool]]] = []  # arguments to check, and the check
     changes: list[tuple[int, Callable[[Any], Any]]] = []  # positions to convert, and the conversion
+    repeats: list[tuple[int, int]] = []  # positions of numbers to repeat, and how many times
     for i, (position, given) in enumerate(zip(where, (*args, *kwargs.values()), strict=True)):
         kind, bound = given.__class__, canonical[position]
         if kind in _LISTS:
@@ -315,28 +317,36 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
             if bound.__class__ is float:
                 changes.append((position, float))
             elif isinstance(bound, tuple):
-                changes.append((position, partial(_repeated, len(bound))))
+                repeats.append((position, len(bound)))
             else:
                 return None
-    if in_order and not lists and not changes:
+    if in_order and not lists and not changes and not repeats:
         return call
-    if in_order and len(where) == 2 and all(place == 1 for place, _ in (*lists, *changes)):  # x.sum(1), x.view((2, 3))
+    if in_order and len(where) == 2 and all(place == 1 for place, _ in (*lists, *changes, *repeats)):  # x.sum(1)
+        changes += [(position, partial(_repeated, times)) for position, times in repeats]
         return _second_changed(call, otherwise, *(pairs[0][1] if pairs else None for pairs in (lists, changes)))
     count, names = len(args), tuple(kwargs)
     template = [None if position in where else value for position, value in enumerate(canonical)]
 
+    of_ints, as_given = [(i, _are_ints) in lists for i in range(len(where))], in_order and not changes and not repeats
+    of_tensors = [i for i, are in lists if are is _are_tensors]
+
     def shortcut(*given: Any) -> Any:
-        for i, are in lists:
-            if not are(given[i]):
-                return otherwise(given[:count], dict(zip(names, given[count:], strict=True)))
+        fits = INT.issuperset(map(type, chain.from_iterable(compress(given, of_ints))))
+        for i in of_tensors:
+            fits = fits and _are_tensors(given[i])
+        if not fits:
+            return otherwise(given[:count], dict(zip(names, given[count:], strict=True)))
+        if as_given:
+            return call(*given)
         if in_order:
-            if not changes:
-                return call(*given)
             values = [*given]
         else:
             values = template.copy()
             for position, value in zip(where, given, strict=True):
                 values[position] = value
+        for position, times in repeats:
+            values[position] = (values[position],) * times
         for position, change in changes:
             values[position] = change(values[position])
         return call(*values)

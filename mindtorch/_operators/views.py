@@ -498,13 +498,16 @@ function, method:
 def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """``torch.flatten``: a range of dimensions as one. Raises RuntimeError if the range ends before it starts."""
     shape = tuple(self.shape)
+    wanted = flattened(shape, start_dim, end_dim)
+    return self if len(wanted) == len(shape) else composite_reshape(self, wanted)
+
+
+@remembered
+def flattened(shape: Ints, start_dim: int, end_dim: int) -> Ints:
+    """Return a shape with a range of its dimensions as one."""
     start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     check(start <= end, "flatten() has invalid args: start_dim cannot come after end_dim", kind="flatten order")
-    if not shape:
-        return composite_reshape(self, (1,))
-    if start == end:
-        return self
-    return composite_reshape(self, (*shape[:start], prod(shape[start:end + 1]), *shape[end + 1:]))
+    return (*shape[:start], prod(shape[start:end + 1]), *shape[end + 1:])
 
 
 def unflatten(self: Tensor, dim: int, sizes: Ints) -> Tensor:

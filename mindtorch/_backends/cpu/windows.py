@@ -68,6 +68,9 @@ class Columns:
         whole = 1 + sum((n - 1) * step for n, step in zip(out, self.steps, strict=True))
         self.joined = joined and set(stride) == {1} and whole <= 1.5 * self.real
         self.count = whole if self.joined else self.real
+        within = [step * d for step, d in zip(self.steps, dilation, strict=True)]
+        between = [1] if self.joined else [step * s for step, s in zip(self.steps, stride, strict=True)]
+        self.shape, self.window_steps = (*kernel, *([self.count] if self.joined else out)), (*within, *between)
 
     def looped(self, loop: loops.Loop, x: Array, passes: int) -> Callable[..., None] | None:
         """Return the compiled loop for ``passes`` NumPy passes over joined 2-d columns of 4-byte elements, or None."""
@@ -86,19 +89,15 @@ class Columns:
 
     def of(self, x: Array) -> Array:
         """Return the columns of contiguous arrays as a view (N, C, *window, *places)."""
-        item = x.itemsize
-        within = [step * d * item for step, d in zip(self.steps, self.dilation, strict=True)]
-        between = [item] if self.joined else [
-            step * s * item for step, s in zip(self.steps, self.stride, strict=True)]
-        places = [self.count] if self.joined else self.out
-        return np.ndarray((*x.shape[:2], *self.kernel, *places), x.dtype, x, 0, (*x.strides[:2], *within, *between))
+        strides = (*x.strides[:2], *map(x.itemsize.__mul__, self.window_steps))
+        return np.ndarray((*x.shape[:2], *self.shape), x.dtype, x, 0, strides)
 
     def places(self, rows: Array) -> Array:
         """Return the real places of (..., places) as (..., *out). Shares memory."""
         if self.count == self.real:
             return rows.reshape(*rows.shape[:-1], *self.out)
-        strides = [step * rows.itemsize for step in self.steps]
-        return np.ndarray((*rows.shape[:-1], *self.out), rows.dtype, rows, 0, (*rows.strides[:-1], *strides))
+        strides = (*rows.strides[:-1], *map(rows.itemsize.__mul__, self.steps))
+        return np.ndarray((*rows.shape[:-1], *self.out), rows.dtype, rows, 0, strides)
 
     def write(self, rows: Array, bias: Array | None, out: Array) -> None:
         """Write the real places of contiguous rows (N, C, places) into (N, C, *out), plus a bias. Overwrites the rows.

@@ -100,7 +100,11 @@ class _Conv(_ConvNd):
         return convolve(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._conv_forward(input, self.weight, self.bias)
+        parameters = self._parameters  # straight from the table, as in ``Linear``
+        try:
+            return self._conv_forward(input, parameters["weight"], parameters["bias"])
+        except KeyError:  # a value that is not a parameter was put in its place
+            return self._conv_forward(input, self.weight, self.bias)
 
 
 class Conv1d(_Conv):
