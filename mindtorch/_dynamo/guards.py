@@ -163,6 +163,22 @@ class Guards:
             self.add(f"{at}.device == {self.space.name(value.device)}", f"{source.name}.device == {value.device}")
         self.tensors.append(source)
 
+    def leaf(self, source: Source, value: Any) -> None:
+        """Guard whether a tensor is a leaf."""
+        self.add(f"{self.at(source)}.is_leaf is {value.is_leaf}", f"{source.name}.is_leaf is {value.is_leaf}")
+
+    def not_a_leaf_view(self, source: Source) -> None:
+        """Guard that a tensor that requires grad does not do so only because its base does."""
+        at = self.at(source)
+        self.add(f"{at}._base is None or not {at}.is_leaf", f"{source.name} is no view that is a leaf")
+
+    def base(self, source: Source, value: Any) -> None:
+        """Guard whether views of a tensor that requires grad do so even if they are taken without grad mode."""
+        base, at = value._base, self.at(source)
+        requires = base is None or base.requires_grad
+        self.add(f"({at}._base is None or {at}._base.requires_grad) is {requires}",
+                 f"{source.name} is {'no view' if requires else 'a view'} of a tensor without grad")
+
     @staticmethod
     def _shape(where: str, source: Source, shape: tuple[int, ...], dynamic: set[int]) -> list[tuple[str, str]]:
         if not dynamic:

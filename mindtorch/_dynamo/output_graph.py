@@ -47,6 +47,7 @@ class OutputGraph:
         self.grad_mode = local.grad_enabled
         self.compiled: list[GraphModule] = []
         self._last_input: Node | None = None
+        self._inputs_of: dict[int, TensorVariable] = {}  #: by id of the example
         self.line: Any = None  #: where the program is: a function that returns the stack of frames
         self.module_stack: dict[str, tuple[str, type]] = {}  #: the modules whose calls are interpreted
         self.module_calls: Counter[int] = Counter()
@@ -80,6 +81,7 @@ class OutputGraph:
         self.sizes.note(source, value, example, dynamic)
         found = TensorVariable(None, example, source, value)
         found.output = self
+        found.origin = self._inputs_of[id(example)] = found
         return self.remember(value, found)
 
     def placeholder(self, variable: TensorVariable) -> Node:
@@ -174,7 +176,9 @@ class OutputGraph:
 
     def _wrap(self, tx: Translator, node: Node, result: Any) -> Variable:
         if isinstance(result, Tensor):
-            return TensorVariable(node, result)
+            made = TensorVariable(node, result)
+            made.origin = self._inputs_of.get(id(result))
+            return made
         if isinstance(result, (tuple, list)):
             items = []
             for number, item in enumerate(result):
@@ -204,6 +208,10 @@ class OutputGraph:
         self._drop_switches()
         if not any(node.op.startswith("call") for node in self.graph.nodes) and not outputs:
             return None
+        if any(node.target is _set_grad_enabled for node in self.graph.nodes):
+            for one in self.inputs:
+                if isinstance(one, TensorVariable) and one.source is not None and one.real.requires_grad:
+                    self.guards.base(one.source, one.real)
         module = GraphModule(dict(self.attributes), self.graph)
         self.compiled.append(module)
         return module
@@ -234,6 +242,7 @@ class OutputGraph:
     def forget(self) -> None:
         """Release the tensors of the call: they are freed with it, not when the garbage is collected."""
         self.known, self.kept, self.inputs, self.contexts, self.line = {}, [], [], [], None
+        self._inputs_of = {}
 
     def call_backend(self, backend: Any, module: GraphModule) -> Any:
         """Return the function that a backend makes of the graph.

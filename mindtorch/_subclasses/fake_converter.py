@@ -8,6 +8,7 @@ from typing import Any
 from .._autograd.grad_mode import enable_grad
 from .._base.symbolic import is_symbolic
 from .._device import META
+from .._dispatch.aten import alias
 from .._dispatch.dispatcher import switched
 from .._dispatch.keys import AUTOGRAD, BATCHED, MATH_BITS, SPARSES
 from .._guards import AttrSource
@@ -129,8 +130,8 @@ class FakeTensorConverter:
             fake._is_param = True
         if t._keys & AUTOGRAD:
             with fake_mode, enable_grad():
-                if t.is_leaf and t._base is not None and not t._base.requires_grad:
-                    fake = fake.view_as(fake)  # without grad mode, its views require none
+                if t._base is not None and not t._base.requires_grad:
+                    fake = alias(fake)  # without grad mode, its views require none
                 history = None if t.is_leaf else fake.detach().requires_grad_().view_as(fake)
             fake._keys |= AUTOGRAD
             if history is not None:  # a result of something, which may be written: no view of a leaf

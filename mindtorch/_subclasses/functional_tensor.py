@@ -87,8 +87,8 @@ def replayed(base: Any, views: Sequence[View], writes: int = 0) -> Any:
                 version, taken = found._version, view.version + 1
                 found = view.in_place.call(found, *view.args)
                 found._version_counter[0] = version  # the function's writes are counted with those of the graph
-                if not view.grad_enabled:
-                    found._attr_version = -1  # its history is that of the layout before
+                if found._attr_version != version + 1:
+                    found._attr_version = -1  # its history, or that it has none, is that of the layout before
                     continue
             if writes and found._version_counter is base._version_counter:
                 found._attr_version = base._version - writes + taken

@@ -407,3 +407,39 @@ def test_random_programs_are_what_they_are_uncompiled(first) -> None:
     for seed in range(first, first + 40):
         case = differential.generate(seed)
         assert not (found := differential.differences(case)), "\n".join([str(case), *found])
+
+
+#: Programs in which autograd's state of a tensor is changed or matters: lines, inputs, and the result.
+OF_AUTOGRAD = {
+    "a view taken without grad is made to require it": (
+        ["with torch.no_grad(): v1 = a.select(-1, -1)", "v1.requires_grad_()"], [((1, 4), "float32", "grad")], "v1"),
+    "a view of such a view is used": (
+        ["with torch.no_grad(): v1 = a.view(-1)", "v2 = v1[1:]", "v1.requires_grad_()", "v3 = v2.norm(3)"],
+        [((2, 2), "float32", "grad")], "[-a, v3, v1]"),
+    "an input is made to require grad after its view was turned in place": (
+        ["v1 = a[None]", "v1.t_()", "a.requires_grad_()"], [((3,), "float32", "")], "v1"),
+    "an input that contiguous() returns is detached in place": (
+        ["v1 = a.contiguous()", "v1.detach_()"], [((3,), "float32", "grad made")], "v1 * 2"),
+    "a tensor is detached in place of which there is a view": (
+        ["v1 = a.exp()", "v2 = v1[1:]", "with torch.no_grad(): v1.detach_()"], [((3,), "float32", "grad")],
+        "[v1, v2]"),
+    "views are taken without grad of an input whose base has none": (
+        ["with torch.no_grad(): v1 = a.view(-1)"], [((2, 2), "float32", "turned grad"), ((2, 2), "float32", "part")],
+        "[v1.clone(), b.mT * 2]"),
+    "and of a view of that input": (
+        ["v1 = a[1:]", "a.requires_grad_(False)", "with torch.no_grad(): v2 = v1.view(-1)"],
+        [((3, 2), "float32", "grad")], "v2.clone()"),
+    "the base of a leaf is turned in place": (
+        ["v1 = a.select(-1, 0)", "with torch.no_grad(): v1.unsqueeze_(0)"], [((2, 3), "float32", "turned grad")],
+        "a[..., 0]"),
+    "a strided input with a history is made contiguous": (
+        [], [((3,), "float32", "turned grad"), ((3,), "float32", "alias")], "[a[1:], b.contiguous()]"),
+    "an input with strides that a size of 1 leaves open": (
+        [], [((2, 2), "float32", "turned grad"), ((2, 2), "float32", "part")], "b.minimum(b)"),
+}
+
+
+@pytest.mark.parametrize("name", OF_AUTOGRAD)
+def test_what_autograd_knows_of_tensors_is_as_uncompiled(name) -> None:
+    found = differential.differences(differential.Case(*OF_AUTOGRAD[name], numba=False))
+    assert not found, "\n".join(found)

@@ -53,6 +53,27 @@ def test_each_kind_of_guard_leads_to_a_program_of_its_own() -> None:
     assert len(entries(compiled)) == 8
 
 
+def test_whether_a_tensor_is_a_leaf_or_a_view_is_guarded_where_it_matters() -> None:
+    leaf = torch.ones(2, requires_grad=True)
+    compiled = torch.compile(lambda x: x * 2 if x.is_leaf else x * 3)
+    assert compiled(leaf).tolist() == [2, 2] and compiled(leaf * 1).tolist() == [3, 3]
+
+    def taken_without_grad(x):
+        with torch.no_grad():
+            view = x.view(-1)
+        return view.clone()
+
+    of_plain, compiled = torch.ones(4)[::2].requires_grad_(), torch.compile(taken_without_grad)
+    assert [compiled(x[:1]).requires_grad for x in (leaf, of_plain)] == [True, False]
+
+    compiled = torch.compile(lambda x: (x * 2, x.requires_grad_())[0])
+    compiled(leaf)
+    with torch.no_grad():
+        view = leaf[:1]
+    compiled(view)
+    assert torch.autograd.grad([view], [leaf], [torch.ones(1)], allow_unused=True) == (None,)  # a leaf of its own
+
+
 def test_values_that_the_function_reads_are_guarded(monkeypatch) -> None:
     kept = {"n": 1, "list": [1.0, 2.0]}
     cell = 1.5

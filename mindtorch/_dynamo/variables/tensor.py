@@ -34,10 +34,17 @@ BREAKS = {
 RELAYOUTS = frozenset(["as_strided_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"])
 
 
+def has_views(tensor: Tensor) -> bool:
+    """Return whether another tensor shares a tensor's memory."""
+    return tensor._storage is not None and any(other is not tensor for other in tensor._storage.aliases())
+
+
 class TensorVariable(Variable):
     """A tensor: the node that computes it, and an example."""
 
     output: Any = None  #: the graph whose input the tensor becomes, at its first use
+    #: The input that the tensor is, also of a call that returns it, as ``add_`` does, or ``contiguous`` may.
+    origin: TensorVariable | None = None
 
     def __init__(self, node: Node | None, example: Any, source: Source | None = None, real: Any = None) -> None:
         self._node, self.example, self.source, self.real = node, example, source, real
@@ -69,9 +76,11 @@ class TensorVariable(Variable):
         if name in KNOWN and not callable(found := getattr(self.known, name)):
             return tx.made(found)
         if name == "is_leaf":
+            if self.origin is not None and self.origin.source is not None:
+                tx.output.guards.leaf(self.origin.source, self.origin.real)
             return tx.made(self.example.is_leaf)
-        if name in ("grad", "_grad") and self.source is not None:
-            return tx.wrap(self.real.grad, self.source.attribute("grad"))
+        if name in ("grad", "_grad") and self.origin is not None and self.origin.source is not None:
+            return tx.wrap(self.origin.real.grad, self.origin.source.attribute("grad"))
         if name == "__class__":
             return tx.made(self.python_type())
         if name in ("grad_fn", "grad", "_version", "_base", "output_nr", "_backward_hooks", "names"):
@@ -99,11 +108,15 @@ class TensorVariable(Variable):
             return self.iterator(tx)
         if name == "requires_grad_":
             wanted = args[0].value if args else kwargs["requires_grad"].value if kwargs else True
-            if wanted is not self.example.requires_grad:
+            origin = self.origin
+            tensor = self.example if origin is None else origin.real
+            if wanted is not tensor.requires_grad or (wanted and tensor._base is not None and tensor.is_leaf):
                 raise Break("Tensor.requires_grad_() changes a tensor for what follows the graph")
-        if name == "detach_" and self.source is not None and self.example.requires_grad:
+            if wanted and origin is not None and origin.source is not None:
+                tx.output.guards.not_a_leaf_view(origin.source)
+        if name == "detach_" and self.example.requires_grad and (self.origin is not None or has_views(self.example)):
             raise Break("Tensor.detach_() changes a tensor for what follows the graph")
-        if name in RELAYOUTS and self.source is not None and self.example.requires_grad:
+        if name in RELAYOUTS and self.origin is not None and self.example.requires_grad:
             raise Break(f"Tensor.{name}() changes the layout of an input that requires grad")
         if name in ("new", "type") and not args and not kwargs:
             return tx.made(getattr(self.example, name)())

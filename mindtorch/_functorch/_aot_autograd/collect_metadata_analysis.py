@@ -8,6 +8,9 @@ from typing import Any
 
 from ..._autograd.function import BackwardCFunction
 from ..._autograd.grad_mode import enable_grad
+from ..._autograd.node import Node
+from ..._autograd.views import set_history
+from ..._dispatch.aten import alias
 from ..._dispatch.local import local
 from ..._subclasses.functional_tensor import FunctionalTensor, FunctionalTensorMode
 from ..._tensor import Tensor
@@ -24,21 +27,22 @@ def wrapped_inputs(mode: FunctionalTensorMode, args: Any) -> list[Any]:
             out = as_leaf(out, tensor)
             out.requires_grad_()
             if tensor._grad_fn is not None:
-                with enable_grad():
-                    out = out.clone(memory_format="preserve_format")
+                set_history(out, Node())  # never run: only that there is one matters, and a clone has other strides
         return out
 
     return [made.setdefault(id(arg), wrap(arg)) if isinstance(arg, Tensor) else arg for arg in args]
 
 
 def as_leaf(wrapped: Any, tensor: Any) -> Any:
-    """Return a functional tensor that is a view, as a leaf is that is a view of a tensor without grad: its views are
-    views of that tensor, and autograd follows a write to them under ``no_grad`` to there, not to the leaf.
+    """Return a functional tensor that is a view, as a tensor that requires grad may be of one that does not: its views
+    are views of that one, and autograd follows a write to them under ``no_grad`` to there.
     """
-    if tensor._grad_fn is not None or tensor._base is None or tensor._base.requires_grad:
+    if tensor._base is None or tensor._base.requires_grad:
         return wrapped
     with enable_grad():
-        return wrapped.view_as(wrapped)
+        leaf = alias(wrapped)  # in its strides, which ``view_as`` may change where a size is 1
+    leaf._views = ()  # its way from the memory is that of the tensor, not a step of the function
+    return leaf
 
 
 def run_functionalized_fw_and_collect_metadata(f: Callable[..., Any], *, keep_input_mutations: bool,
