@@ -1,8 +1,8 @@
 """Compiled graphs: the programs of one captured graph, and how they run on tensors (Inductor's ``CompiledFxGraph``)."""
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -13,7 +13,6 @@ from .._autograd.engine import grad
 from .._autograd.node import Node, new, next_sequence_nr
 from .._autograd.saved import Saved, freed, save, saved_as
 from .._base.layout import Layout, contiguous_strides, intern_layout
-from .._creation import zeros
 from .._device import CPU
 from .._dispatch import dispatcher
 from .._dispatch.aten import alias
@@ -22,8 +21,9 @@ from .._dispatch.local import local, shared
 from .._functorch._aot_autograd.graph_capture import prepared
 from .._tensor import Tensor, from_array
 from ..fx import GraphModule
+from .absent import without
 from .breaks import CannotCompile, GraphBreak
-from .dims import has_dims, named_in, places_of
+from .dims import evaluated, has_dims, named_in, places_of
 from .graph import Graph, Value
 from .joint import Captured, Joint, check_input, joint_of, names_of, roots_of
 from .logs import log
@@ -43,7 +43,7 @@ class CompiledFunctionBackward(Node):
     _inputs: tuple[Any, ...] = ()
     _versions: tuple[int, ...] = ()  #: of the inputs
     _args: Any = ()  #: of the call, where sizes change
-    _sizes: Any = ()  #: further inputs of the backward program
+    _sizes: Any = ()  #: that change
     _saved: Any = ()
     _freed = False
 
@@ -60,40 +60,55 @@ class CompiledFunctionBackward(Node):
         if local.grad_enabled:
             return self._with_graph(grads)
         arrays, inputs, versions = [*self._saved], self._inputs, self._versions
-        for number, place in entry.saved_inputs:
-            tensor = inputs[place]
-            if arrays[number].__class__ is Saved:  # which hooks packed
-                tensor = arrays[number].unpack(self)
-            elif (cell := tensor._version_counter) is not None and (cell[0] != versions[place] or tensor._detached_at):
+        absent = tuple([number for number, gradient in enumerate(grads) if gradient is None])
+        chosen = entry.gradients_without(absent) if absent else entry.gradients
+        assert chosen is not None
+        for number, place in chosen.saved_inputs:
+            tensor, array = inputs[place], arrays[number]
+            if array.__class__ is Saved:  # which hooks packed
+                arrays[number] = array.unpack(self)._array
+                continue
+            if (cell := tensor._version_counter) is not None and (cell[0] != versions[place] or tensor._detached_at):
                 tensor = saved_as(tensor, versions[place]).unpack(self)
-            arrays[number] = tensor._array
-        for number in entry.saved_roots:
+            if tensor._array is not array:
+                arrays[number] = self._as_it_was(tensor._array, number)
+        for number in chosen.saved_roots:
             arrays[number] = arrays[number].unpack(self)._array
-        missing: set[int] = set()
         for number, gradient in enumerate(grads):
             stride = entry.tangents[number]
             if gradient is not None and gradient._array is not None and not gradient._keys & ~1 and stride is None:
                 arrays.append(gradient._array)
-                continue
-            if gradient is None:
-                missing.add(number)
-            shape, dtype = self._outputs[number][:2]  # type: ignore[index]
-            arrays.append(array_of(gradient, shape, stride, dtype))
-        arrays += self._sizes
-        assert entry.backward is not None
+            elif gradient is None:
+                arrays.append(None)  # which the program does not take
+            else:
+                arrays.append(array_of(gradient, self._outputs[number][0], stride))  # type: ignore[index]
+        if chosen.taken is not None:
+            arrays = [arrays[number] for number in chosen.taken]
+        if chosen.sizes:
+            arrays += [self._sizes[number] for number in chosen.sizes]
         results: list[Any] = [None] * self._width
-        made = entry.backward(arrays, bool(dispatcher.mode & OBSERVED))
-        for array, (place, layout, alone) in zip(made, entry.results, strict=True):
+        made = chosen.program(arrays, bool(dispatcher.mode & OBSERVED))
+        for array, (place, layout, alone) in zip(made, chosen.results, strict=True):
             if layout is None:
                 results[place] = tensor_of(array if alone else array.copy("K"))
             else:
                 results[place] = gradient = new(Tensor)
                 gradient._array, gradient._dtype, gradient._keys, gradient._layout = array, layout.dtype, HOST, layout
-        if missing:
-            for place, roots in zip(entry.joint.wanted, entry.joint.reached, strict=True):
-                if roots <= missing:
-                    results[place] = None
         return results
+
+    def _as_it_was(self, array: np.ndarray, number: int) -> np.ndarray:
+        """Return the array of a saved input in the layout of the forward pass: ``x.data`` was replaced since.
+
+        Raises:
+            RuntimeError: if its shape is another one.
+        """
+        assert self.entry.joint.backward is not None
+        value, sizes = self.entry.joint.backward.inputs[number], dict(zip(self.entry.sizes, self._sizes, strict=False))
+        shape, stride = evaluated(value.shape, sizes), evaluated(value.stride, sizes)
+        if array.shape != shape:
+            raise RuntimeError(f"{value.name} had the shape {[*shape]} in the forward pass of the compiled function, "
+                               f"and has {[*array.shape]} now: its data was replaced")
+        return array_of(tensor_of(array.astype(value.dtype.np, copy=False)), shape, stride)
 
     def _with_graph(self, grads: list[Any]) -> list[Any]:
         """Compute the gradients with a graph of their own: the captured operators run again, as they were written."""
@@ -124,15 +139,13 @@ def described_by(results: list[tuple[Any, Any]]) -> Any:
     return like._several, like._out_shape, like._out_dtype
 
 
-def array_of(gradient: Any, shape: tuple[int, ...], stride: tuple[int, ...] | None, dtype: Any) -> np.ndarray:
-    """Return a gradient's array in a layout, contiguous without ``stride``; or zeros for None."""
+def array_of(tensor: Any, shape: tuple[int, ...], stride: tuple[int, ...] | None) -> np.ndarray:
+    """Return a tensor's array in a layout, contiguous without ``stride``."""
     stride = contiguous_strides(shape) if stride is None else stride
-    if gradient is None:
-        gradient = zeros(shape, dtype=dtype)
-    gradient = gradient.resolve_conj().resolve_neg()
-    if gradient._array is None or gradient._strides() != stride:
-        gradient = gradient.new_empty_strided(shape, stride).copy_(gradient)
-    array: np.ndarray = gradient._array
+    tensor = tensor.resolve_conj().resolve_neg()
+    if tensor._array is None or tensor._strides() != stride:
+        tensor = tensor.new_empty_strided(shape, stride).copy_(tensor)
+    array: np.ndarray = tensor._array
     return array
 
 
@@ -145,6 +158,26 @@ def check_strides(graph: Graph) -> None:
             source = step.args[0]
             if source.offset or not source.is_contiguous or source.memory.nbytes != source.size * source.dtype.itemsize:
                 raise CannotCompile(f"aten::{step.op.name} reaches beyond {source.name}")
+
+
+def copied(graph: Graph) -> Graph:
+    """Return a graph whose steps the passes do not change."""
+    return replace(graph, steps=[replace(step) for step in graph.steps], constants={**graph.constants})
+
+
+@dataclass
+class Gradients:
+    """The program of a backward graph."""
+
+    program: Program
+    #: Of its results: the input of which each is the gradient; the layout, if it is contiguous in memory of its own;
+    #: and whether the memory is its own.
+    results: list[tuple[int, Layout | None, bool]]
+    #: What it takes of the saved inputs and roots, whose versions are checked: by position, and the number of an input.
+    saved_inputs: list[tuple[int, int]]
+    saved_roots: list[int]
+    taken: list[int] | None  #: what it takes of the saved values and the gradients; None for all
+    sizes: list[int]  #: which of the sizes that change it is given
 
 
 class CompiledGraph:
@@ -175,15 +208,15 @@ class CompiledGraph:
         self.described: Any = None  #: what the node stores of the outputs, if their sizes do not change
         self.written: list[int] = []  #: which inputs the program writes into
         self.versions: dict[int, int] = {}  #: by how much the versions of inputs grow
-        #: Of the results of the backward program: the input of which each is the gradient; the layout, if it is
-        #: contiguous in memory of its own; and whether the memory is its own.
-        self.results: list[tuple[int, Layout | None, bool]] = []
+        self.gradients: Gradients | None = None
+        self._unoptimised: Graph | None = None  #: the backward graph
+        self._without: dict[tuple[int, ...], Gradients] = {}  #: by which gradients are absent
         self.is_repeatable = False  #: whether the operators may run again on the inputs
         #: Which saved values are inputs and roots, whose versions are checked: by position, and the number of each.
         self.saved_inputs: list[tuple[int, int]] = []
         self.saved_roots: dict[int, int] = {}
         self.tangents: list[Any] = []  #: the strides of the gradients that the backward program is given, as of roots
-        self.sizes: list[tuple[int, int]] = []  #: that the backward program is given: by input and dimension
+        self.sizes: dict[str, tuple[int, int]] = {}  #: that change: an input and its dimension
         self.calls = 0
         start = perf_counter()
         try:
@@ -218,14 +251,18 @@ class CompiledGraph:
             raise CannotCompile("a view of an input or another result, or a number, is returned")
         self.written = meta.mutated_inp_runtime_indices
         self.versions = {i: info.writes for i, info in enumerate(meta.input_info) if info.writes}
-        self.recorded = replace(joint.forward, steps=[replace(step) for step in joint.forward.steps])
+        self.recorded = copied(joint.forward)
         self.is_repeatable = not self.written and not any(step.is_random for step in joint.forward.steps)
         for graph in (joint.forward, joint.backward):
             if graph is not None:
                 check_strides(graph)
         self._write_forward(joint)
         if joint.backward is not None:
-            self._write_backward(joint.backward)
+            self._unoptimised = copied(joint.backward)
+            self.optimised += [f"backward: {said}" for said in optimise(joint.backward)]
+            self.tangents = [None if tangent.is_contiguous else tangent.stride for tangent in joint.tangents]
+            self.gradients = self._gradients(joint.backward, joint.wanted)
+            self.backward = self.gradients.program
 
     def again(self, inputs: list[Any], args: Any = ()) -> list[Any]:
         """Run the captured operators on tensors, one by one, and return the roots; where sizes change, with the numbers
@@ -254,24 +291,42 @@ class CompiledGraph:
             raise CannotCompile("two results share memory in a way that no view says")
         described = [(self.roots[i].shape, self.roots[i].dtype) for i in joint.differentiable]
         self.described = None if has_dims([shape for shape, _ in described]) else described_by(described)
+        self.sizes = {name: (joint.forward.inputs.index(value), d)
+                      for name, (value, d) in places_of(joint.forward).items()}
         self.forward = Writer(joint.forward).write()
 
-    def _write_backward(self, backward: Graph) -> None:
-        self.optimised += [f"backward: {said}" for said in optimise(backward)]
+    def _gradients(self, backward: Graph, wanted: Sequence[int], taken: list[int] | None = None) -> Gradients:
+        """Write the program of an optimised backward graph, whose results are the gradients of the ``wanted`` inputs.
+        """
         inside = {value.memory for step in backward.steps for value in step.outputs if value is not None}
         inside -= {value.memory for value in (*backward.inputs, *backward.constants)}
-        taken: set[int] = set()
-        self.tangents = [None if tangent.is_contiguous else tangent.stride for tangent in self.joint.tangents]
-        for place, value in zip(self.joint.wanted, backward.outputs, strict=True):
-            own = value.memory in inside and id(value.memory) not in taken
-            taken.add(id(value.memory))
+        seen: set[int] = set()
+        results: list[tuple[int, Layout | None, bool]] = []
+        for place, value in zip(wanted, backward.outputs, strict=True):
+            own = value.memory in inside and id(value.memory) not in seen
+            seen.add(id(value.memory))
             is_known = own and value.is_contiguous and not has_dims(value)
-            self.results.append((place, intern_layout(value.shape, None, value.dtype) if is_known else None, own))
-        known = {name: (self.joint.forward.inputs.index(value), d)
-                 for name, (value, d) in places_of(self.joint.forward).items()}
-        further = [name for name in known if name in named_in(backward) - places_of(backward).keys()]
-        self.sizes = [known[name] for name in further]
-        self.backward = Writer(backward, further).write()
+            results.append((place, intern_layout(value.shape, None, value.dtype) if is_known else None, own))
+        names, needed = [*self.sizes], named_in(backward) - places_of(backward).keys()
+        further = [name for name in names if name in needed]
+        return Gradients(Writer(backward, further).write(), results,
+                         [pair for pair in self.saved_inputs if taken is None or pair[0] in taken],
+                         [number for number in self.saved_roots if taken is None or number in taken],
+                         taken, [names.index(name) for name in further])
+
+    def gradients_without(self, absent: tuple[int, ...]) -> Gradients:
+        """Return the program for a call of which some results have no gradient, written when it is first needed."""
+        found = self._without.get(absent)
+        if found is None:
+            joint = self.joint
+            assert self._unoptimised is not None
+            graph, left = without(self._unoptimised, joint.tangents, {joint.tangents[number] for number in absent})
+            optimise(graph)
+            used = {*graph.outputs, *[value for step in graph.steps for value in step.inputs]}
+            taken = [number for number, value in enumerate(graph.inputs) if value in used]
+            graph.inputs = [graph.inputs[number] for number in taken]
+            found = self._without[absent] = self._gradients(graph, [joint.wanted[number] for number in left], taken)
+        return found
 
     # -- running ---------------------------------------------------------------------------------------------------
 
@@ -315,7 +370,7 @@ class CompiledGraph:
         node._several, node._out_shape, node._out_dtype = self.described or described_by(
             [(results[i]._array.shape, results[i]._dtype) for i in joint.differentiable])
         if self.is_sized:
-            node._sizes = [inputs[i]._array.shape[d] for i, d in self.sizes]
+            node._sizes = [inputs[i]._array.shape[d] for i, d in self.sizes.values()]
             node._args = args
         kept: list[Any] = list(made[len(results):])
         for position, number in self.saved_inputs if local.saved_tensor_hooks else ():

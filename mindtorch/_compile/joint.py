@@ -37,7 +37,6 @@ class Joint:
     differentiable: tuple[int, ...] = ()
     tangents: tuple[Value, ...] = ()
     wanted: tuple[int, ...] = ()  #: the inputs that require grad and get one
-    reached: tuple[frozenset[int], ...] = ()  #: for each of them the differentiable roots that depend on it
     saved_inputs: dict[int, int] = field(default_factory=dict)  #: by position among the saved values: the input
 
 
@@ -148,7 +147,7 @@ def joint_of(captured: Captured, tensors: list[Any], names: list[str]) -> Joint:
     graph.outputs += saved
     tangents = tuple(backward.graph.inputs[len(saved):])
     return Joint(graph, meta, count, backward.graph, tuple(differentiable),
-                 tangents, tuple(wanted), _reached(backward.graph, tangents),
+                 tangents, tuple(wanted),
                  {i: places[value] for i, value in enumerate(saved) if value in places})
 
 
@@ -157,16 +156,6 @@ def roots_of(meta: ViewAndMutationMeta) -> list[int]:
     first = meta.num_mutated_inp_runtime_indices
     return [*[first + i for i, info in enumerate(meta.output_info) if info.output_type in COMPUTED],
             *range(first + meta.num_outputs, meta.num_forward_returns)]
-
-
-def _reached(graph: Graph, tangents: tuple[Value, ...]) -> tuple[frozenset[int], ...]:
-    """Return for each result of a backward graph the tangents that it is computed from."""
-    nothing: frozenset[int] = frozenset()
-    found = {value: frozenset({i}) for i, value in enumerate(tangents)}
-    for step in graph.steps:
-        of_inputs = nothing.union(*[found.get(value, nothing) for value in step.inputs])
-        found.update((value, of_inputs) for value in step.outputs if value is not None)
-    return tuple([found.get(value, nothing) for value in graph.outputs])
 
 
 def _as_they_were(graph: Graph, saved: list[Value]) -> list[Value]:

@@ -81,7 +81,7 @@ class OutputGraph:
         self.sizes.note(source, value, example, dynamic)
         found = TensorVariable(None, example, source, value)
         found.output = self
-        found.origin = self._inputs_of[id(example)] = found
+        self._inputs_of[id(example)] = found
         return self.remember(value, found)
 
     def placeholder(self, variable: TensorVariable) -> Node:
@@ -177,7 +177,7 @@ class OutputGraph:
     def _wrap(self, tx: Translator, node: Node, result: Any) -> Variable:
         if isinstance(result, Tensor):
             made = TensorVariable(node, result)
-            made.origin = self._inputs_of.get(id(result))
+            made.returned = self._inputs_of.get(id(result))
             return made
         if isinstance(result, (tuple, list)):
             items = []

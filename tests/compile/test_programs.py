@@ -443,3 +443,76 @@ OF_AUTOGRAD = {
 def test_what_autograd_knows_of_tensors_is_as_uncompiled(name) -> None:
     found = differential.differences(differential.Case(*OF_AUTOGRAD[name], numba=False))
     assert not found, "\n".join(found)
+
+
+def test_paths_that_no_gradient_reaches_are_not_run() -> None:
+    def function(a, b):
+        root, twice = a.sqrt(), a * 2
+        chosen = torch.where(a > 0, twice, root)
+        return (root, twice, chosen, b.softmax(-1)[0] * twice.sum(), torch.cat([a, b]), a.sum(0), (a * b).norm(),
+                F.gelu(a @ b.mT).select(0, 1), a[1:].clone(), b.masked_fill(b > 0, 0.0), b.var(-1), b.cumsum(0),
+                b.amax(0), b[torch.tensor([1, 0])], F.layer_norm(b, (3,)),
+                (b / twice.sum()).repeat(2, 1), (a * b).sign())
+
+    compiled, count = torch.compile(function, fullgraph=True), 17
+    for number in range(count):
+        for reached in ([number], [number, (number * 7 + 3) % count]):
+            gradients = []
+            for call in (compiled, function):
+                a = torch.tensor([[0.0, 0.5, 1.5], [2.0, 0.25, 0.125]]).requires_grad_()  # the root of 0 has no slope
+                b = torch.linspace(-1, 1, 6).view(2, 3).requires_grad_()
+                results = call(a, b)
+                chosen = [results[i] for i in reached]
+                gradients.append(torch.autograd.grad(chosen, [a, b], [torch.ones_like(x) for x in chosen],
+                                                     allow_unused=True))
+            for mine, other in zip(*gradients, strict=True):
+                assert (mine is None) is (other is None)
+                if other is not None:
+                    torch.testing.assert_close(mine, other, equal_nan=True)
+
+
+def test_a_function_of_the_users_gets_zeros_for_the_gradients_that_are_absent() -> None:
+    class Exponential(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, first, second):
+            return first.exp() * second
+
+    def function(x):
+        return Exponential.apply(x)
+
+    compiled = torch.compile(function)
+    for reached in (0, 1):
+        gradients = []
+        for call in (compiled, function):
+            x = torch.ones(2, requires_grad=True)
+            gradients.append(torch.autograd.grad(call(x)[reached].sum(), x)[0].tolist())
+        assert gradients[0] == gradients[1]
+
+
+def test_a_saved_value_that_was_written_is_refused_only_where_it_is_needed() -> None:
+    compiled = torch.compile(lambda x: (x.tanh(), x.exp()))
+    x = torch.ones(2, requires_grad=True)
+    first, second = compiled(x)
+    with torch.no_grad():
+        first.zero_()
+    torch.testing.assert_close(torch.autograd.grad(second.sum(), x, retain_graph=True)[0], x.detach().exp())
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        torch.autograd.grad(first.sum(), x)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_an_input_with_other_data_in_the_backward_pass(dynamic) -> None:
+    compiled = torch.compile(lambda x: x.sigmoid() * x.exp() + x ** 3, dynamic=dynamic)
+    for data, expected in ((torch.full((2, 3), 2.0).t(), None), (torch.ones(5), RuntimeError)):
+        x = torch.ones(3, 2, requires_grad=True)
+        result = compiled(x)
+        x.data = data
+        if expected is None:
+            assert torch.autograd.grad(result.sum(), x)[0].shape == (3, 2)
+        else:
+            with pytest.raises(expected, match="its data was replaced"):
+                torch.autograd.grad(result.sum(), x)

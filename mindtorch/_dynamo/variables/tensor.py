@@ -43,11 +43,15 @@ class TensorVariable(Variable):
     """A tensor: the node that computes it, and an example."""
 
     output: Any = None  #: the graph whose input the tensor becomes, at its first use
-    #: The input that the tensor is, also of a call that returns it, as ``add_`` does, or ``contiguous`` may.
-    origin: TensorVariable | None = None
+    returned: TensorVariable | None = None  #: the input that a call returned, as ``add_`` does, or ``contiguous`` may
 
     def __init__(self, node: Node | None, example: Any, source: Source | None = None, real: Any = None) -> None:
         self._node, self.example, self.source, self.real = node, example, source, real
+
+    @property
+    def origin(self) -> TensorVariable | None:
+        """The input that the tensor is, if it is one."""
+        return self.returned if self.real is None else self
 
     @property
     def node(self) -> Node:
@@ -94,7 +98,8 @@ class TensorVariable(Variable):
         no_attribute(tx, self, name)
 
     def set_attribute(self, tx: Translator, name: str, value: Variable) -> None:
-        raise Break(f"Tensor.{name} is set")
+        # what the graph saved of its own tensor would not be what uncompiled operators find there in the backward pass
+        raise Break(f"Tensor.{name} is set", skip=name == "data" and self.origin is None)
 
     def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         if name in BREAKS:

@@ -40,7 +40,7 @@ def as_leaf(wrapped: Any, tensor: Any) -> Any:
     if tensor._base is None or tensor._base.requires_grad:
         return wrapped
     with enable_grad():
-        leaf = alias(wrapped)  # in its strides, which ``view_as`` may change where a size is 1
+        leaf: Any = alias(wrapped)  # in its strides, which ``view_as`` may change where a size is 1
     leaf._views = ()  # its way from the memory is that of the tensor, not a step of the function
     return leaf
 
