@@ -1,7 +1,9 @@
 """Operators, kernels and derivatives that users register, and what the dispatcher says when something is missing."""
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
 
 import numpy as np
 import pytest
@@ -131,6 +133,14 @@ def test_an_unknown_operator_or_name_is_an_attribute_error():
         torch.no_such_name
     with pytest.raises(AttributeError, match="no overload name 'Nope'"):
         torch.ops.aten.add.Nope
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda packet: pickle.loads(pickle.dumps(packet))],
+                         ids=["copy", "deepcopy", "pickle"])
+def test_a_copied_packet_has_the_same_overloads(copied):
+    packet = torch.ops.aten.add
+    assert copied(packet).overloads() == packet.overloads() and copied(packet).Tensor is packet.Tensor
+    assert not hasattr(packet, "__missing__")
 
 
 def test_defining_twice_or_with_a_broken_schema_is_refused(restored):

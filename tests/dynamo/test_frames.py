@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
+import itertools
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -421,3 +423,70 @@ def test_guards_are_all_kept_and_a_filter_is_no_option_of_the_backend() -> None:
         compiled = torch.compile(lambda x, n: x + n, backend=backend,
                                      options={"guard_filter_fn": lambda guards: [False for _ in guards]})
     assert [compiled(torch.ones(1), n).item() for n in (1, 2.5)] == [2, 3.5] and given[0] == {}
+
+
+class Held:
+    """Computes once, and grows in place."""
+
+    def __init__(self, value: Any) -> None:
+        self.value, self.computed = value, 0
+
+    @functools.cached_property
+    def double(self) -> Any:
+        self.computed += 1
+        return self.value * 2
+
+    def __iadd__(self, other: Any) -> Held:
+        self.value = self.value + other
+        return self
+
+
+class Reflecting:
+    def __iadd__(self, other: Any) -> Any:
+        return NotImplemented
+
+    def __add__(self, other: Any) -> Any:
+        return other * 5
+
+
+class Refusal(ValueError):
+    def __init__(self, share: float) -> None:
+        super().__init__(share, "refused")
+        self.share = share
+
+
+def caches(x):
+    held = Held(x)
+    return held.double + held.double + held.computed
+
+
+def grows(x):
+    held = same_one = Held(x)
+    held += 3
+    return same_one.value, held is same_one
+
+
+def reflects(x):
+    total = Reflecting()
+    total += x
+    return total
+
+
+def counts(x):
+    numbers = itertools.count(2, 3)
+    counted = [a * i for i, a in zip(itertools.count(1), x, strict=False)]
+    return x * next(numbers) + next(numbers), next(numbers), counted
+
+
+def refuses(x):
+    try:
+        raise Refusal(3.0)
+    except Refusal as error:
+        return x * error.share, error.args
+
+
+@pytest.mark.parametrize("function", [caches, grows, reflects, counts, refuses, lambda x: torch.Tensor.add(x, other=1),
+                                      lambda x: (torch.Tensor.size(x), torch.Tensor.mul(x, 2))])
+def test_one_graph_holds_what_objects_compute_by_their_methods(function) -> None:
+    x = torch.arange(4.0).reshape(2, 2)
+    assert same(torch.compile(function, backend="eager", fullgraph=True)(x), function(x))

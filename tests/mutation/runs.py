@@ -27,6 +27,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests import garbage
+
 from .mutants import Mutant
 from .planting import LOG, Planted
 
@@ -34,13 +36,13 @@ IMPORTED = "torch", "scipy.special", "IPython", "hypothesis", "nbmake.pytest_plu
 #: Tests that need a browser or minutes.
 LEFT_OUT = ("tests/browser", "tests/course/test_release.py", "tests/course/test_mutations.py", "tests/mutation")
 #: How many tests that reach a mutant are to pass with it; how many are tried at once, and how often.
-REACHING, TRIED, ROUNDS = 60, 40, 4
+REACHING, TRIED, ROUNDS = 40, 40, 3
 #: Of a test, how many parameters are surveyed, and how many are tried without knowing whether they reach a mutant.
 SURVEYED, VARIANTS, SURVEYORS = 5, 3, 2
 #: How many tests are tried if the library is imported anew, of how many modules.
 FRESH, FILES = 40, 6
 #: Seconds: of the processor, after which no more tests begin, and of a run; of a run's clock.
-ENOUGH, LIMIT, PATIENCE, DAY = 30, 60, 300, 86_400
+ENOUGH, LIMIT, PATIENCE, DAY = 15, 60, 300, 86_400
 
 Fates = dict[int, tuple[str, list[str]]]  #: of each mutant by number: caught or survived, and by which tests
 
@@ -140,6 +142,7 @@ class Session:
         self.items = {item.nodeid: item for item in session.items}
         self.known = Known({name: words_of(item) for name, item in self.items.items()})
         imported = frozenset(self.planted.reached)
+        garbage.freeze()  # else each fork would visit, and so copy, all that is alive
         os.environ[LOG] = str(self.folder / "reached")
         surveys = [start(lambda: self.survey(part), self.folder / f"survey{part}.log", DAY)  # noqa: B023
                    for part in range(SURVEYORS)]

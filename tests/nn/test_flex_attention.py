@@ -82,3 +82,10 @@ def test_errors_have_pytorchs_types(change) -> None:
         change(reference, theirs, reference.ones(1, 1, 3, 4))
     with pytest.raises(expected.type):
         change(torch, ours, torch.ones(1, 1, 3, 4))
+
+
+def test_a_mask_of_blocks_goes_to_a_device_as_a_whole() -> None:
+    mask = ours.create_block_mask(lambda b, h, q, k: q >= k, 1, 1, 256, 256)
+    moved = mask.to("meta")
+    parts = {name: part.device.type for name, part in vars(moved).items() if isinstance(part, torch.Tensor)}
+    assert len(parts) >= 6 and set(parts.values()) == {"meta"} and mask.kv_indices.device.type == "cpu"

@@ -4,6 +4,7 @@ from __future__ import annotations
 import pytest
 
 import mindtorch
+from tests.both import assert_same_outcome, each_program
 from tests.nn.both import plain, same
 from tests.support import assert_same, seed_all, torch
 
@@ -134,3 +135,15 @@ def test_weights_keep_pytorchs_names_and_can_be_replaced() -> None:
     ours.weight_ih_l0 = mindtorch.nn.Parameter(mindtorch.zeros(12, 2))
     assert ours._flat_weights[0] is ours.weight_ih_l0
     assert plain(ours.all_weights[0][0].shape) == plain(theirs.all_weights[0][0].shape)
+
+
+SHAPES = [((4, 2), (1, 1, 3)), ((4, 1, 2), (1, 3)), ((2,), (1, 3)), ((4, 1, 2), (1, 2, 3)), ((4, 2), (2, 3))]
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+@each_program(*[lambda t, given=given, state=state: lambda cls: getattr(t.nn, cls)(2, 3)(  # type: ignore[misc]
+    t.zeros(given), [t.zeros(state)] * 2 if cls == "LSTM" else t.zeros(state)) for given, state in SHAPES],
+    lambda t: lambda cls: t.nn.LSTM(2, 3)(t.zeros(4, 2), (t.zeros(1, 3), t.zeros(1, 1, 3))),
+    lambda t: lambda cls: t.nn.LSTM(2, 3)(t.zeros(4, 1, 2), (t.zeros(1, 1, 3), t.zeros(1, 3))))
+def test_states_have_the_dimensions_of_the_input(cls, program) -> None:
+    assert_same_outcome(lambda t: program(t)(cls))

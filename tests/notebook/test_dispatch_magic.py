@@ -185,7 +185,8 @@ def test_many_operators_are_folded_by_module_and_equal_ones_are_one(name):
     assert (layers.label, layers.kind, layers.times) == ("0 … 19", "Sequential", 20)
     assert [part.kind for part in layers.parts] == ["Linear", "Tanh", "LayerNorm"]
     text = viz.dispatch_text(trace.events, trace.asked, trace.first, trace.modules)
-    assert "  ▸ 0 … 19 Sequential × 20: " in text and "more operators" not in text and "↩" not in text
+    assert "\n  ▸ 0 … 19 Sequential × 20: " in text and "\n    ▸ 1 Tanh: " in text
+    assert "more operators" not in text and "↩" not in text
     assert ("kernel" in text.splitlines()[1]) == (name == "mindtorch"), "PyTorch's kernels are in no file here"
     page = Checker(viz.dispatch_page(trace.events, trace.asked, trace.first, trace.modules))
     assert page.tags.count("details") == 5

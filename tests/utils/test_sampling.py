@@ -217,3 +217,14 @@ def test_a_pass_reads_what_stands_in_for_a_loader_as_its_kind_says() -> None:
         return [*module._SingleProcessDataLoaderIter(Batches())], kinds
 
     both(program)
+
+
+@pytest.mark.parametrize("settings", [
+    {"batch_sampler": [[0, 1], [2]]}, {"batch_size": None}, {"batch_size": 2}, {"batch_size": 2, "drop_last": True}])
+def test_a_loader_says_how_it_batches(settings: dict[str, Any]) -> None:
+    told = []
+    for lib in (mindtorch, torch):
+        loader = lib.utils.data.DataLoader(lib.utils.data.TensorDataset(lib.arange(5.0)), **settings)
+        told.append([loader.batch_size, loader.drop_last, len(loader), type(loader.sampler).__name__,
+                     type(loader.batch_sampler).__name__, [part.tolist() for part, in loader]])
+    assert told[0] == told[1]

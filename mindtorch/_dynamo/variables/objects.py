@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import types
 from collections import OrderedDict, defaultdict, deque
 from typing import Any
@@ -142,14 +143,14 @@ class UserObject(Variable):
         if isinstance(found, (types.WrapperDescriptorType, types.MethodDescriptorType,
                               types.BuiltinFunctionType, types.ClassMethodDescriptorType)):
             return BoundBuiltin(self, name)
+        if isinstance(found, functools.cached_property):  # whose own ``__get__`` takes a lock before Python 3.12
+            made = tx.made(found.func).call(tx, [self], {})
+            self.write(tx, name, made)
+            return made
         getter = static(type(found), "__get__")
         if isinstance(getter, types.FunctionType):
             return tx.made(getter).call(tx, [tx.made(found), self, tx.made(self.kind)], {})
         if getter is not MISSING and not isinstance(found, type):
-            if hasattr(found, "func"):  # functools.cached_property, in C or in Python
-                made = tx.made(found.func).call(tx, [self], {})
-                self.write(tx, name, made)
-                return made
             raise Break(f"attribute {name!r} of {self} is a {type(found).__name__}")
         source = self.class_source(tx)
         if source is None:

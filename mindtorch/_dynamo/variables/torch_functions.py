@@ -1,7 +1,6 @@
 """Functions of the library: nodes of the graph, or constants (``torch._dynamo.variables.torch``)."""
 from __future__ import annotations
 
-import types
 from typing import Any
 
 from ..._dispatch.overloads import OpOverload, OpOverloadPacket
@@ -61,8 +60,6 @@ class TorchFunction(Variable):
 
     def call(self, tx: Translator, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         name = getattr(self.function, "__name__", "")
-        if isinstance(self.function, types.MethodType) and isinstance(self.function.__self__, type):
-            return tx.output.call(tx, "call_function", self.function, args, kwargs)
         if name in KNOWN and not (isinstance(self.function, (OpOverload, OpOverloadPacket))):
             given = [arg.example if isinstance(arg, TensorVariable) else arg.value for arg in args]
             named = {key: arg.example if isinstance(arg, TensorVariable) else arg.value for key, arg in kwargs.items()}
