@@ -35,10 +35,6 @@ def refuse_complex(message: str, error: type[Exception] = NotImplementedError) -
     return refuse
 
 
-#: Functions of real or complex numbers, whose results are floating point.
-ELEMENTARY = ("reciprocal", "sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos",
-              "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sinc", "sigmoid")
-
 #: name: the operator that it is another name of, with its in-place form if it has one.
 ALIASES = {
     "subtract.Tensor": "sub.Tensor", "multiply.Tensor": "mul.Tensor", "divide.Tensor": "div.Tensor",
