@@ -17,18 +17,6 @@ from .._dispatch.registry import Operator
 from .._dispatch.torch_dispatch import before_dispatch
 
 
-class GradMode:
-    """Grad mode of the calling thread (``at::GradMode``)."""
-
-    @staticmethod
-    def is_enabled() -> bool:
-        return local.grad_enabled
-
-    @staticmethod
-    def set_enabled(enabled: bool) -> None:
-        local.grad_enabled = bool(enabled)
-
-
 def is_grad_enabled() -> bool:
     """Return True if operators record their derivatives in this thread (``torch.is_grad_enabled``)."""
     return local.grad_enabled

@@ -11,16 +11,6 @@ import mindtorch as torch
 from mindtorch._dispatch import dispatcher
 
 
-def test_the_grad_mode_of_a_thread_is_read_and_set_by_its_class():
-    from mindtorch._autograd.grad_mode import GradMode
-
-    with torch.no_grad():
-        assert not GradMode.is_enabled()
-        GradMode.set_enabled(True)
-        assert torch.is_grad_enabled()
-    assert GradMode.is_enabled()
-
-
 def test_other_threads_record_while_one_does_not() -> None:
     recorded: list[bool] = []
     w = torch.ones(2, requires_grad=True)
