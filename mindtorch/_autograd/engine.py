@@ -74,8 +74,7 @@ class Task(Node):
         nodes: list[Node] = [self]
         add, append = seen.add, nodes.append
         for node in nodes:
-            for link in node._links:
-                target = link[1]
+            for _, target, _ in node._links:
                 if target not in seen:
                     add(target)
                     append(target)
