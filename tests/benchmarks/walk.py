@@ -1,13 +1,14 @@
-"""Count what a program walks through: ``python -m tests.benchmarks.walk [name part ...] [--list]``.
+"""Count what a program walks through: ``python -m tests.benchmarks.walk [name part ...] [--list] [--functions]``.
 
 Each row is a program with the number of Python functions of mindtorch that one call of it enters, the number of files
 in which these stand, and how often a debugger that steps through it stops there, once everything that is made on first
-use is there. ``--list`` names the functions in order.
+use is there. ``--list`` names the functions in order, ``--functions`` those at which the debugger stops most.
 """
 from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -36,15 +37,15 @@ def walk(program: Callable[[], Any]) -> list[Call]:
     return calls
 
 
-def stops(program: Callable[[], Any]) -> int:
-    """Count the lines, calls and returns of mindtorch at which a debugger stops."""
-    count = 0
+def stops(program: Callable[[], Any]) -> Counter[str]:
+    """Count the lines, calls and returns of mindtorch at which a debugger stops, by function."""
+    counts: Counter[str] = Counter()
 
     def note(frame: FrameType, event: str, arg: Any) -> Any:
-        nonlocal count
-        if not frame.f_code.co_filename.startswith(ROOT):
+        code = frame.f_code
+        if not code.co_filename.startswith(ROOT):
             return None
-        count += 1
+        counts[f"{code.co_filename[len(ROOT):]} {code.co_qualname}"] += 1
         return note
 
     sys.settrace(note)
@@ -52,7 +53,7 @@ def stops(program: Callable[[], Any]) -> int:
         program()
     finally:
         sys.settrace(None)
-    return count
+    return counts
 
 
 def add() -> Callable[[], Any]:
@@ -118,6 +119,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="only rows whose name contains one of these")
     parser.add_argument("--list", action="store_true", help="name the functions in the order of the calls")
+    parser.add_argument("--functions", action="store_true", help="count the stops in each function")
     options = parser.parse_args()
     print(f"{'program':<36}{'calls':>7}{'files':>7}{'stops':>7}")
     for name, make in PROGRAMS.items():
@@ -126,10 +128,12 @@ def main() -> None:
         program = make()
         for _ in range(40):  # plans are made, and no layout seems to change at every call
             program()
-        calls = walk(program)
-        print(f"{name:<36}{len(calls):>7}{len({file for file, _, _ in calls}):>7}{stops(program):>7}")
+        calls, counts = walk(program), stops(program)
+        print(f"{name:<36}{len(calls):>7}{len({file for file, _, _ in calls}):>7}{counts.total():>7}")
         for file, line, function in calls if options.list else ():
             print(f"    {file}:{line} {function}")
+        for place, count in counts.most_common() if options.functions else ():
+            print(f"{count:>9} {place}")
 
 
 if __name__ == "__main__":
