@@ -35,6 +35,7 @@ class Plan(NamedTuple):
     - ``widened``: whether the dtype of the computation is wider than the promoted one.
     - ``changes``: positions of operands to convert, with the dtypes of the conversions, or a number's array.
     - ``rest``: the other arguments, if they are not the call's.
+    - ``place``: where a ufunc writes few numbers: the shape of a contiguous array, and how it is transposed, if it is.
     """
 
     spec: Spec
@@ -42,6 +43,7 @@ class Plan(NamedTuple):
     widened: bool
     changes: tuple[tuple[int, Any], ...]
     rest: tuple[Any, ...] | None
+    place: tuple[Ints, Ints | None] | None = None
 
 
 def way_of(operand: Any, dtype: DType, wide: DType, unrounded: bool) -> Any:
@@ -81,17 +83,19 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
             rest = (1,) if dtype.is_complex else ()
         elif meta.scaled and wide is not dtype:
             rest = tuple([number_array(number, dtype) for number in args[count:]])
-        if (is_ufunc and ufunc.__name__ in ARITHMETIC and not (args[count:] if rest is None else rest)
-                and prod(spec.shape or ()) < FEW
+        few, settled = prod(spec.shape or ()) < SMALL, is_ufunc and not (args[count:] if rest is None else rest)
+        if (settled and ufunc.__name__ in ARITHMETIC and prod(spec.shape or ()) < FEW
                 and all(arg.__class__ in TENSOR_TYPES and arg._dtype is dtype for arg in args[:count])):
-            return Plan(spec, True, False, (), rest)  # NumPy, too, computes it in float32 and rounds
-        ways = [(i, way_of(arg, dtype, wide, i in opmath_scalars)) for i, arg in enumerate(args[:count])
-                if i not in unpromoted and arg is not None]
-        return Plan(spec, prod(spec.shape or ()) < SMALL, wide is not dtype,
-                    tuple([(i, way) for i, way in ways if way.__class__ is not tuple or way]), rest)
+            wide, ways = dtype, []  # NumPy, too, computes half precision in float32 and rounds
+        else:
+            ways = [(i, way_of(arg, dtype, wide, i in opmath_scalars)) for i, arg in enumerate(args[:count])
+                    if i not in unpromoted and arg is not None]
+        changes = tuple([(i, way) for i, way in ways if way.__class__ is not tuple or way])
+        place = place_of(ufunc, args[:count], changes, spec) if settled and few and not unpromoted else None
+        return Plan(spec, few, wide is not dtype, changes, rest, place)
 
     def work(arrays: list[Any], plan: Plan) -> Any:
-        spec, few, widened, changes, others = plan
+        spec, few, widened, changes, others, _ = plan
         rest: Any = arrays[count:] if others is None else others
         del arrays[count:]
         for i, way in changes:  # to the dtype of the computation
@@ -111,6 +115,8 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
     def kernel(*args: Any) -> Any:
         key, arrays = key_of(args), [array_of(arg) for arg in args]
         plan = plans.get(key) or plans.keep(key, computed(learn, (args,)))
+        if plan.place is not None:
+            return placed(ufunc, arrays[:count], plan)
         if plan.widened and is_ufunc and not (args[count:] if plan.rest is None else plan.rest) and (
                 all_like(args[:count], plan.spec)):
             for i, way in plan.changes:
@@ -120,6 +126,38 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         return computed(work, (arrays, plan))
 
     return kernel
+
+
+def place_of(ufunc: np.ufunc, operands: tuple[Any, ...], changes: tuple[tuple[int, Any], ...],
+             spec: Spec) -> tuple[Ints, Ints | None] | None:
+    """Return the place of a ufunc's result; None if an operand is converted before, or the result after, or if its
+    strides leave gaps.
+    """
+    shape, dtype, stride = spec
+    numbers = dict(changes)
+    if dtype.np.kind == "V" or shape is None or any(way.__class__ is tuple for way in numbers.values()):
+        return None
+    dtypes = [numbers[i].dtype if i in numbers else operand._array.dtype for i, operand in enumerate(operands)]
+    if ufunc.resolve_dtypes((*dtypes, None))[-1] != dtype.np:
+        return None
+    if stride is None:
+        return shape, None
+    found = order_of(shape, stride)
+    return found and (tuple([shape[d] for d in found[0]]), found[1])
+
+
+def placed(ufunc: np.ufunc, arrays: list[Any], plan: Plan) -> Tensor:
+    """Compute a ufunc into new memory of the described strides."""
+    (_, dtype, stride), (shape, back) = plan.spec, plan.place  # type: ignore[misc]
+    for i, number in plan.changes:
+        arrays[i] = number
+    data = np.empty(shape, dtype.np)
+    if back is None:
+        silent().run(ufunc, *arrays, data)
+        return from_array(data, dtype)
+    out = strided(data, back, dtype, stride)
+    silent().run(ufunc, *arrays, out._array)
+    return out
 
 
 #: What ufuncs do with the sign bit of half-precision numbers.
