@@ -38,6 +38,20 @@ PROGRAMS: dict[str, Program] = {
     "linear of sequences": lambda lib: [lib.nn.functional.linear(
         lib.arange(2.0 * 3 * columns).reshape(2, 3, columns).sin(), lib.ones(4, columns), *bias)
         for columns in (5, 0, 64) for bias in ((), (lib.arange(4.0),)) for _ in range(3)],
+    "batches of matrices": lambda lib: [
+        left @ right for _ in range(3) for left in (lib.arange(48.0).reshape(2, 2, 4, 3).sin(),
+                                                    lib.arange(48.0).reshape(2, 4, 2, 3).sin().transpose(1, 2))
+        for right in (lib.arange(60.0).reshape(2, 2, 3, 5).cos(), lib.arange(60.0).reshape(2, 2, 5, 3).cos().mT)],
+    "layer normalisation": lambda lib: [lib.nn.functional.layer_norm(
+        lib.arange(24.0).reshape(2, 3, 4).sin(), shape, *given) for _ in range(3) for shape in ((4,), (3, 4))
+        for given in ((), (lib.full(shape, 2.0),), (None, lib.ones(shape)), (lib.ones(shape), lib.ones(shape), 0.5))],
+    "attention": lambda lib: [lib.nn.functional.scaled_dot_product_attention(
+        query, keys, keys.cos(), mask, scale=scale, enable_gqa=True) for _ in range(3)
+        for query in (lib.arange(48.0).reshape(2, 4, 1, 6).sin(),
+                      lib.arange(48.0).reshape(2, 1, 4, 6).sin().transpose(1, 2))
+        for keys in (lib.arange(120.0).reshape(2, 2, 5, 6).sin(), lib.arange(240.0).reshape(2, 4, 5, 6).sin())
+        for mask, scale in ((None, None), (lib.arange(5.0).expand(1, 5), 0.5),
+                            (lib.arange(10.0).reshape(2, 1, 1, 5), None))],
     "one_hot": lambda lib: lib.nn.functional.one_hot(lib.tensor([[0, 2], [1, 1]])),
     "one_hot of more classes": lambda lib: lib.nn.functional.one_hot(lib.tensor([0, 2, 1]), 5),
     "one_hot of too few classes": lambda lib: lib.nn.functional.one_hot(lib.tensor([0, 2, 1]), 2),
@@ -99,7 +113,8 @@ def test_results_and_errors_are_pytorchs(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [
-    "one_hot", "kron", "trace", "pad", "fft", "rfft", "arange", "eye", "linear of sequences"])
+    "one_hot", "kron", "trace", "pad", "fft", "rfft", "arange", "eye", "linear of sequences", "batches of matrices",
+    "layer normalisation", "attention"])
 def test_an_observer_sees_the_operators_within(name: str) -> None:
     seen = []
     for _ in range(2):
@@ -108,6 +123,29 @@ def test_an_observer_sees_the_operators_within(name: str) -> None:
             PROGRAMS[name](mindtorch)
         seen.append([(event.op, event.depth) for event in trace])
     assert any(depth for _, depth in seen[0]) and seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("name", ["linear of sequences", "layer normalisation"])
+def test_parameters_have_gradients_only_where_grad_is_enabled(name: str) -> None:
+    parameters = mindtorch.nn.ParameterList([mindtorch.ones(4, 4), mindtorch.ones(4)])
+    call = mindtorch.nn.functional.linear if name == "linear of sequences" else (
+        lambda x, weight, bias: mindtorch.nn.functional.layer_norm(x, (4,), weight[0], bias))
+    x, seen = mindtorch.ones(2, 3, 4), []
+    for _ in range(4):
+        with mindtorch.no_grad():
+            seen.append(call(x, *parameters).requires_grad)
+        seen.append(call(x, *parameters).requires_grad)
+    assert seen == 4 * [False, True]
+
+
+def test_attention_takes_an_allowed_kernel_however_often_it_took_another() -> None:
+    query = mindtorch.ones(1, 2, 3, 4)
+    attend = mindtorch.nn.functional.scaled_dot_product_attention
+    for kernel, name in 3 * [(mindtorch.nn.attention.SDPBackend.MATH, "softmax"),
+                             (mindtorch.nn.attention.SDPBackend.FLASH_ATTENTION, "flash")]:
+        with mindtorch.nn.attention.sdpa_kernel(kernel), mindtorch.observe() as trace:
+            attend(query, query, query)
+        assert any(name in event.op for event in trace)
 
 
 @pytest.mark.parametrize("size", [(0,), (1,), (3,), (2, 5), (64,), (65,), (700,), ()], ids=str)

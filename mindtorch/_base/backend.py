@@ -21,6 +21,18 @@ if TYPE_CHECKING:  # the build imports this without NumPy
 MATH, FLASH, OVERRIDEABLE = 0, 1, 4
 
 
+class AttentionKernels:
+    """The attention kernels that may be chosen, in all threads. With ``FLASH`` a device's own may be, too."""
+
+    __slots__ = ("enabled",)
+
+    def __init__(self) -> None:
+        self.enabled = {MATH, FLASH}
+
+
+attention_kernels = AttentionKernels()  #: ``nn.attention.sdpa_kernel`` changes it
+
+
 class DeviceMemory(Protocol):
     """Device memory of a storage; it is freed when nothing refers to it."""
 

@@ -425,10 +425,12 @@ def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
             raise missing_kernel(op, keys)
     elif kernel.composite and not has_derivative(op):
         if not keys & PYTHON or kernel.registered:
-            if keys | NONCONTIGUOUS == CPU | AUTOGRAD | NONCONTIGUOUS and (
-                    op.name in registry.folds and not kernel.registered):
+            strides = keys & NONCONTIGUOUS
+            if keys == CPU | AUTOGRAD | strides and op.name in registry.folds and not kernel.registered:
                 return registry.folds[op.name](op, kernel.fn, keys)
-            return kernel.fast if kernel.fast is not None and keys == CPU else kernel.fn
+            if kernel.fast is None or keys & ~AUTOGRAD != CPU | strides or (strides and not kernel.strided):
+                return kernel.fn
+            return _unless_recorded(kernel.fast, kernel.fn) if keys & AUTOGRAD else kernel.fast
         decomposed = in_cpp(kernel.fn)
         if not op.is_explicit:
             return decomposed
@@ -446,10 +448,21 @@ def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
         return key_handlers[MATH_BITS](op, keys)
     if kernel is None or keys & PYTHON:
         return key_handlers[PYTHON](op, keys & ~PYTHON)
-    function = kernel.fast if kernel.fast is not None and not keys & NONCONTIGUOUS else kernel.fn
+    function = kernel.fn
+    if kernel.fast is not None and (kernel.strided or not keys & NONCONTIGUOUS):
+        function = kernel.fast
     if not op.is_inplace or kernel.counts:
         return function
     return _counting_list_writes(op, function) if op.writes_lists else counting_writes(function)
+
+
+def _unless_recorded(fast: Callable[..., Any], composite: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a composite's function of tensors that require grad, which is fast where nothing is recorded."""
+
+    def call(*args: Any) -> Any:
+        return (composite if local.grad_enabled else fast)(*args)
+
+    return call
 
 
 def has_derivative(op: Operator) -> bool:

@@ -60,9 +60,10 @@ class Kernel:
     """An operator's implementation on a backend.
 
     ``fn`` takes the canonical arguments; ``fast``, if any, is an equivalent for inputs without the ``NonContiguous``
-    key; ``origin`` is the function to show to readers. ``composite``: it calls other operators, which record their own
-    derivatives. ``makes_view``: it only makes a layout. ``fallback``: another backend's kernel computes.
-    ``registered``: a user registered it. ``counts``: in place, it bumps the tensor's version itself.
+    key, or with it if ``strided``; ``origin`` is the function to show to readers. ``composite``: it calls other
+    operators, which record their own derivatives. ``makes_view``: it only makes a layout. ``fallback``: another
+    backend's kernel computes. ``registered``: a user registered it. ``counts``: in place, it bumps the tensor's version
+    itself.
     """
 
     fn: Callable[..., Any]
@@ -73,6 +74,7 @@ class Kernel:
     fallback: bool = False
     registered: bool = False
     counts: bool = False
+    strided: bool = False
 
     @property
     def location(self) -> tuple[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from math import inf, sqrt
 from typing import Any
 
-from .._base.backend import FLASH, MATH, OVERRIDEABLE, backends
+from .._base.backend import FLASH, MATH, OVERRIDEABLE, attention_kernels, backends
 from .._base.errors import C_NAMES, check, check_real
 from .._base.layout import Ints, Spec, like_strides, ordered_strides
 from .._creation.data import scalar_tensor
@@ -28,10 +28,6 @@ operator only:
     scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor  # The means of the rows of `value`, weighted for each row of `query` by the softmax of its products with the rows of `key`, times `scale`.
 """)  # noqa: E501
 
-#: The kernels that may be chosen; ``nn.attention.sdpa_kernel`` changes it. With ``FLASH`` a device's own may be, too.
-enabled = {MATH, FLASH}
-
-
 def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
                                  is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False) -> Any:
     kernel = kernel_for(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
@@ -46,6 +42,7 @@ def kernel_for(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_
                scale: float | None = None, enable_gqa: bool = False) -> int:
     """Return the kernel's number; RuntimeError if the tensors do not fit, or no allowed kernel takes them."""
     check_inputs(query, key, value, attn_mask)
+    enabled = attention_kernels.enabled
     check(enabled, "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off "
                    "both the math kernel and the fused kernels.")
     if FLASH in enabled and takes_blocks(query, key, value, attn_mask, dropout_p, enable_gqa):
@@ -57,6 +54,16 @@ def kernel_for(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_
 
 
 def check_inputs(query: Any, key: Any, value: Any, mask: Any) -> None:
+    """Raise RuntimeError unless dtypes, devices, and numbers of dimensions go together."""
+    dtype, device = query._dtype, query._device
+    if not (dtype is key._dtype is value._dtype and device == key._device and device == value._device
+            and min(query.ndim, key.ndim, value.ndim) >= 2
+            and (mask is None or mask._dtype is bool_ or mask._dtype is float32 or mask._dtype is dtype)):
+        explain_inputs(query, key, value, mask)
+
+
+def explain_inputs(query: Any, key: Any, value: Any, mask: Any) -> None:
+    """Raise PyTorch's error for inputs that do not go together."""
     def said(fact: str, values: list[Any]) -> str:
         return "but got query.{0}: {1} key.{0}: {2} and value.{0}: {3} instead.".format(fact, *values)
 
@@ -80,10 +87,11 @@ def check_inputs(query: Any, key: Any, value: Any, mask: Any) -> None:
 
 def takes_blocks(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, enable_gqa: bool) -> bool:
     """Whether a kernel in blocks may take these tensors (ATen's ``use_flash_attention_cpp``)."""
-    if query.ndim != 4 or key.ndim != 4 or value.ndim != 4 or query._dtype.category != FLOATING or dropout_p > 0:
+    of_query, shape = query.shape, key.shape
+    if len(of_query) != 4 or len(shape) != 4 or query._dtype.category != FLOATING or dropout_p > 0:
         return False
-    (batch, heads, rows, width), shape = query.shape, key.shape
-    if shape != value.shape or shape[0] != batch or shape[3] != width or 0 in query.shape or 0 in shape:
+    batch, heads, rows, width = of_query
+    if shape != value.shape or shape[0] != batch or shape[3] != width or 0 in of_query or 0 in shape:
         return False
     if heads != shape[1] and not (enable_gqa and not heads % shape[1]):
         return False

@@ -18,7 +18,7 @@ from ..._base.formats import contiguous_format, preserve_format
 from ..._base.layout import Spec
 from ..._device import CPU as HOST
 from ..._dispatch import dispatcher
-from ..._dispatch.keys import AUTOGRAD, CPU, REDIRECTING
+from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, REDIRECTING
 from ..._dispatch.observers import untold
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import int64
@@ -31,7 +31,7 @@ from .rows import Prepared, Rows, array_of, moving
 from .views import COMPOSED, VIEWS, by_layout
 
 #: Composites whose plans take tensors of any strides.
-OF_ANY_STRIDES = {"select_backward", "slice_backward"}
+OF_ANY_STRIDES = {"matmul", "scaled_dot_product_attention", "select_backward", "slice_backward"}
 NEW = {"max_pool1d"}  #: composites that return a view of a new tensor, where PyTorch returns the tensor
 
 
@@ -47,7 +47,7 @@ def with_plans(op: Operator, function: Callable[..., Any], **traits: bool) -> Ke
         planned = by_plans(op, function, row)
     else:
         return Kernel(function, function, None, **traits)
-    return Kernel(planned if op.name in OF_ANY_STRIDES else function, function, planned, **traits)
+    return Kernel(function, function, planned, strided=op.name in OF_ANY_STRIDES, **traits)
 
 
 def unless_redirected(fast: Rows, general: Rows) -> Rows:
@@ -65,7 +65,7 @@ def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
     sure, plans, shape = isinstance(row, Prepared), Plans(1 << 6 if row is MOVES else 1 << 10), Shape.of(op)
     prepare: Callable[..., Rows | None] = row.prepare if sure else moved(general) if row is MOVES else row
     if not shape.leading:
-        shape = shape._replace(taken=int(op.schema.parameters[0].is_tensor))
+        shape = shape._replace(taken=row.count if sure else int(op.schema.parameters[0].is_tensor))
     compute = unchecked(op, prepare, shape.taken) if sure else None
 
     def first(key: Any, args: tuple[Any, ...], kept: Any) -> Any:
@@ -86,10 +86,10 @@ def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
         elif result.__class__ is not bool:
             if result._keys & AUTOGRAD:  # a folded composite that was left to the operators
                 return SEEN
-            if (result._keys != CPU or (result._base is not None and op.name not in NEW) or not result._array.size
-                    or any(result is arg for arg in args)):
+            if (result._keys & ~NONCONTIGUOUS != CPU or (result._base is not None and op.name not in NEW)
+                    or not result._array.size or any(result is arg for arg in args)):
                 return UNFIT
-            spec = Spec(result._array.shape, result._dtype)
+            spec = Spec(result._array.shape, result._dtype, result._stride)
         with untold():
             run = prepare(*[array_of(arg) for arg in args])
         return UNFIT if run is None else Plan(op, run, spec, ())

@@ -219,7 +219,6 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: boo
 REFUSALS = (ValueError, TypeError, IndexError, OverflowError, MemoryError)
 #: Kept after the first call of a layout that the meta kernel did not check. If it did, a tuple of its specs is kept.
 SEEN: Any = ("seen",)
-LISTS = frozenset((list, tuple))  #: what several tensors come in
 
 
 def checked(op: Operator, row: Rows, specs: Any, count: int, args: tuple[Any, ...]) -> Any:
@@ -262,7 +261,7 @@ def unchecked(op: Operator, settle: Callable[..., Rows | None], count: int) -> C
                     return None
                 arrays.append(arg._array)
             else:
-                arrays.append([item._array for item in arg] if arg.__class__ in LISTS else arg)
+                arrays.append(array_of(arg))
         return made(silent().run(settled, arrays, args[count:]), arrays)
 
     def made(result: Any, arrays: list[Any]) -> Any:

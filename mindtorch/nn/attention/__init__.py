@@ -4,9 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Enum, IntEnum
 
-from ..._base.backend import FLASH, MATH
+from ..._base.backend import FLASH, MATH, attention_kernels
 from ..._base.interrupts import contextmanager
-from ..._operators import attention as _kernels
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
 __dir__ = __all__.copy
@@ -37,10 +36,10 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
                              f"{type(backends).__name__}")
-    before = _kernels.enabled
+    before = attention_kernels.enabled
     wanted = {backends} if isinstance(backends, SDPBackend) else set(backends)
-    _kernels.enabled = {int(kernel) for kernel in wanted} & {MATH, FLASH}
+    attention_kernels.enabled = {int(kernel) for kernel in wanted} & {MATH, FLASH}
     try:
         yield
     finally:
-        _kernels.enabled = before
+        attention_kernels.enabled = before

@@ -6,16 +6,18 @@ the queries shifts each row of scores.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...._base import loops
+from ...._base.backend import FLASH, attention_kernels
 from ...._storage import allocate
 from ...common.blocks import BLOCK, each_block
-from . import CPU_KERNELS
+from ..rows import Prepared
+from . import AT_ONCE, CPU_KERNELS
 from .reduction import FEW, ONES, to_opmath
 
 Array = np.ndarray
@@ -147,18 +149,58 @@ def is_safe(heads: Heads, queries: Array) -> bool:
 
 
 def flash(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_causal: bool = False,
-          attn_mask: Any = None, scale: float | None = None) -> tuple[Array, Array]:
-    """Return the attention, and the log-sum-exp of each query's scores.
+          attn_mask: Any = None, scale: float | None = None) -> Callable[..., tuple[Array, Array]]:
+    """Prepare the attention, and the log-sum-exp of each query's scores: by a loop for few, else by BLAS."""
+    products, given = query.size * key.shape[2], (query, key, value, NO_MASK if attn_mask is None else attn_mask)
+    loop = None
+    if products <= PRODUCTS and all(array.dtype is loops.SINGLE for array in given):
+        loop = loops.attention.compiled(products)
+    if loop is None:
+        return partial(in_blocks, scale)
+    shape, dtype, factor = query.shape, query.dtype, factor_of(query, scale)
+    broadcast = (1,) * (4 - given[3].ndim) + given[3].shape
 
-    The largest score of a row is subtracted only if an overflow is possible.
-    """
-    products = query.size * key.shape[2]
-    if products <= PRODUCTS and (loop := loops.attention.compiled(products)) is not None and all(
-            array.dtype is loops.SINGLE for array in (query, key, value, NO_MASK if attn_mask is None else attn_mask)):
-        out, logsumexp = np.empty(query.shape, query.dtype), np.empty(query.shape[:3], query.dtype)
-        mask = NO_MASK if attn_mask is None else attn_mask.reshape((1,) * (4 - attn_mask.ndim) + attn_mask.shape)
-        loop(query, key, value, mask, factor_of(query, scale), is_causal, out, logsumexp)
+    def by_loop(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_causal: bool = False,
+                attn_mask: Any = None) -> tuple[Array, Array]:
+        out, logsumexp = np.empty(shape, dtype), np.empty(shape[:3], dtype)
+        mask = NO_MASK if attn_mask is None else attn_mask.reshape(broadcast)
+        loop(query, key, value, mask, factor, is_causal, out, logsumexp)
         return out, logsumexp
+
+    return by_loop
+
+
+@partial(Prepared, count=4)
+def scaled_dot_product_attention(query: Array, key: Array, value: Array, attn_mask: Any = None, dropout_p: float = 0.0,
+                                 is_causal: bool = False, scale: float | None = None,
+                                 enable_gqa: bool = False) -> Callable[..., Array | None] | None:
+    """Prepare attention by ``flash``, as the composite chooses it, of one dtype, without or with an additive mask."""
+    shape, of_keys = query.shape, key.shape
+    if (len(shape) != 4 or len(of_keys) != 4 or value.shape != of_keys or 0 in shape or 0 in of_keys or dropout_p != 0
+            or query.dtype.char not in "fd" or key.dtype is not query.dtype or value.dtype is not query.dtype
+            or shape[0] != of_keys[0] or shape[3] != of_keys[3]
+            or (shape[1] != of_keys[1] and not (enable_gqa and not shape[1] % of_keys[1]))
+            or any(array.strides[3] != array.itemsize for array in (query, key, value))):
+        return None
+    if attn_mask is not None and (attn_mask.dtype is not query.dtype or attn_mask.ndim not in (2, 4) or any(
+            size not in (1, whole) for size, whole in zip(
+                attn_mask.shape[::-1], (of_keys[2], shape[2], shape[1], shape[0]), strict=False))):
+        return None
+    run = flash(query, key, value, dropout_p, is_causal, attn_mask, scale)
+
+    def attend(query: Array, key: Array, value: Array, attn_mask: Any = None) -> Array | None:
+        if FLASH not in attention_kernels.enabled:
+            return None
+        return run(query, key, value, dropout_p, is_causal, attn_mask)[0]
+
+    return attend
+
+
+def in_blocks(scale: float | None, query: Array, key: Array, value: Array, dropout_p: float = 0.0,
+              is_causal: bool = False, attn_mask: Any = None) -> tuple[Array, Array]:
+    """Compute ``flash`` by products of matrices. The largest score of a row is subtracted only if an overflow is
+    possible.
+    """
     whole = by_heads(query, key, value, is_causal, attn_mask, scale)
     out = allocate(whole.query.shape, whole.query.dtype)
     logsumexp = np.empty(out.shape[:2], out.dtype)
@@ -242,7 +284,8 @@ def additive(mask: Any, query: Array) -> Any:
 def fused(query: Array, key: Array, value: Array, attn_bias: Any = None, dropout_p: float = 0.0,
           is_causal: bool = False, return_debug_mask: bool = False, scale: float | None = None) -> tuple[Any, ...]:
     """Compute the operator that devices with fused attention use. PyTorch has no CPU kernel of it."""
-    out, logsumexp = flash(query, key, value, 0.0, is_causal, additive(attn_bias, query), scale)
+    given = query, key, value, 0.0, is_causal, additive(attn_bias, query)
+    out, logsumexp = flash(*given, scale)(*given)
     return out, logsumexp, None, None, query.shape[2], key.shape[2], None, None, None
 
 
@@ -254,9 +297,10 @@ def fused_backward(grad_out: Array, query: Array, key: Array, value: Array, attn
                             scale), None)
 
 
+AT_ONCE.add(scaled_dot_product_attention)
 CPU_KERNELS.update({
     "_scaled_dot_product_fused_attention_overrideable": fused,
     "_scaled_dot_product_fused_attention_overrideable_backward": fused_backward,
-    "_scaled_dot_product_flash_attention_for_cpu": flash,
+    "_scaled_dot_product_flash_attention_for_cpu": Prepared(flash, 6),
     "_scaled_dot_product_flash_attention_for_cpu_backward": flash_backward,
 })
