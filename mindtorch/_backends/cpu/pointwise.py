@@ -443,17 +443,15 @@ def with_strides(meta: Pointwise, general: Rows, fast: Rows) -> Rows:
         return fast(*args)
 
     def in_order(shape: Ints, stride: Ints, args: tuple[Any, ...]) -> Tensor | None:
+        for arg in args:
+            if arg.__class__ in TENSOR_TYPES and (arg._stride != stride or arg._array.shape != shape):
+                return None
         found = order_of(shape, stride)
         if found is None:
             return None
         order, back = found
-        given = []
-        for arg in args:
-            if arg.__class__ in TENSOR_TYPES:
-                if arg._stride != stride or arg._array.shape != shape:
-                    return None
-                arg = from_array(arg._array.transpose(order), arg._dtype)
-            given.append(arg)
+        given = [from_array(arg._array.transpose(order), arg._dtype) if arg.__class__ in TENSOR_TYPES else arg
+                 for arg in args]
         out = fast(*given)
         return strided(out._array, back, out._dtype, stride)
 
