@@ -119,6 +119,11 @@ def twice(t: Any, x: Any, *shape: int) -> Any:
     return t.cat([x, x + 1]).view(shape or (-1, 640))
 
 
+def in_units(x: Any) -> Any:
+    """Divide the columns by their largest elements."""
+    return x / x.abs().amax(0)
+
+
 def again(call: Any, *args: Any) -> Any:
     """Return the result of the third call, for which there is a plan."""
     call(*args), call(*args)
@@ -163,6 +168,12 @@ CHOSEN = {
                              (" by a column", lambda x: x[:, 7:8] + 20),
                              (" by a number", lambda x: -0.7),
                              (" of large quotients", lambda x: ((x * 9).round() + 0.5).flip(0) / 2**50))],
+        *[("polynomial", f" {kind}", lambda t, x, dtype=dtype, kind=kind: in_units(getattr(t.special, kind)(
+            (x[:40] / 12).to(getattr(t, dtype)), t.arange(640) % 12)))
+          for kind in (*[f"chebyshev_polynomial_{kind}" for kind in "tuvw"], "shifted_chebyshev_polynomial_t",
+                       "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l",
+                       "legendre_polynomial_p")],
+        ("digamma", "", lambda t, x, dtype=dtype: (x[:40].round() - 0.3).to(getattr(t, dtype)).digamma()),
         ("searchsorted", "", lambda t, x, dtype=dtype: t.searchsorted(
             x.to(getattr(t, dtype)).sort()[0], x.to(getattr(t, dtype)).flip(1), right=True)),
         ("sum_bags", "", lambda t, x, dtype=dtype: t.nn.functional.embedding_bag(
@@ -208,7 +219,8 @@ for _kind in ("float16", "bfloat16"):
         CHOSEN[f"sum_{_kind}_lines{_way}"] = (
             lambda t, x, kind=_kind, way=_sum: way((x / 8).abs().to(getattr(t, kind))).float())
 #: What they compute in another order than NumPy.
-REORDERED = {"index_add", "product_of_lines", "moments_of_lines", "moments_of_columns", "sum_lines",
+REORDERED = {*[f"{name}_{kind}" for name in ("polynomial", "digamma") for kind in ("float32", "float64")], "index_add",
+             "product_of_lines", "moments_of_lines", "moments_of_columns", "sum_lines",
              "sum_float16_lines", "sum_bfloat16_lines"}
 #: What may precede them.
 OTHERS = {"narrow_float16", "narrow_bfloat16", "remainder_float32", "remainder_float64"}

@@ -306,7 +306,7 @@ def of_few_converted(meta: Pointwise, row: Rows, general: Rows) -> Rows:
 
     def call(*args: Any) -> Any:
         first = args[1 if 0 in unpromoted or args[0].__class__ not in TENSOR_TYPES else 0]
-        dtype = first._dtype if first.__class__ in TENSOR_TYPES else None
+        dtype: Any = first._dtype if first.__class__ in TENSOR_TYPES else None
         result = results.get(dtype)
         if result is not None and (meta.widens(args) if dtype in halves else get_default_dtype() is float32) and (
                 arrays := taken(args, dtype)) is not None:

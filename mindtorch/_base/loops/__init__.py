@@ -184,8 +184,8 @@ def in_turn(function: Any) -> Callable[..., None]:
 class ByDType:
     """A loop for each of some dtypes, given by their letters."""
 
-    def __init__(self, name: str, exact: bool = False, kinds: str = "fd"):
-        self.loops = {kind: Loop(f"{name}_{np.dtype(kind).name}", exact) for kind in kinds}
+    def __init__(self, name: str, exact: bool = False, kinds: str = "fd", least: int = LARGE):
+        self.loops = {kind: Loop(f"{name}_{np.dtype(kind).name}", exact, least) for kind in kinds}
 
     def compiled(self, size: int, *arrays: np.ndarray) -> Callable[..., Any] | None:
         """Return the compiled function for a call over ``size`` elements of contiguous arrays of one dtype, or None."""
@@ -218,6 +218,8 @@ gather, gather_down, scatter_add = (Loop(name, True) for name in ("gather", "gat
 cumsum, cumprod, distances, sum_bags = (ByDType(name, True) for name in ("cumsum", "cumprod", "distances", "sum_bags"))
 fmod, remainder, floor_divide = (ByDType(name, True) for name in ("fmod", "remainder", "floor_divide"))
 trunc_divide = ByDType("trunc_divide", True, "il")
+#: Which replace a hundred passes, or a slow function of SciPy.
+polynomial, digamma = ByDType("polynomial", least=0), ByDType("digamma", least=0)
 multiply_along = ByDType("multiply_along", True, "d")
 cumulative_extreme, searchsorted = (ByDType(name, True, "fdil") for name in ("cumulative_extreme", "searchsorted"))
 distances_backward, sample_backward = ByDType("distances_backward"), ByDType("sample_backward")

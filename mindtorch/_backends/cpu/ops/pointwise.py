@@ -69,23 +69,22 @@ def divided_by(function: Callable[[Any, Any], Any], by_loop: loops.ByDType) -> C
 SLOW = 16  #: how much longer NumPy takes for a division than for most functions
 
 
-def looped(by_loop: loops.ByDType, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
-    """Compute a function of two arrays, of which the second may have one element, by a loop; None without one."""
+def looped(by_loop: loops.ByDType, x: np.ndarray, y: np.ndarray | None = None, *settings: Any) -> np.ndarray | None:
+    """Compute a function of arrays, of which the second may have one element, by a loop; None without one."""
     shape = x.shape
-    if y.shape != shape and (y.size > 1 or y.ndim > x.ndim):
+    if y is not None and y.shape != shape and (y.size > 1 or y.ndim > x.ndim):
         shape = np.broadcast_shapes(shape, y.shape)
         x, y = np.broadcast_to(x, shape), np.broadcast_to(y, shape)
-    if not (x.flags.c_contiguous and y.flags.c_contiguous):
-        x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
-    loop = by_loop.compiled(SLOW * x.size, x, y)
+    arrays = [a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in (x, y) if a is not None]
+    loop = by_loop.compiled(SLOW * x.size, *arrays)
     if loop is None:
         return None
     out = allocate(shape, x.dtype)
     if out.size < LARGE:
-        loop(x, y, out)
+        loop(*arrays, out, *settings)
         return out
-    first, second, target = x.reshape(-1), y.reshape(-1), out.reshape(-1)
-    each_block(lambda part: loop(first[part], second[part] if second.size > 1 else second, target[part]), out.size,
+    *flat, target = [a.reshape(-1) for a in (*arrays, out)]
+    each_block(lambda part: loop(*[a[part] if a.size > 1 else a for a in flat], target[part], *settings), out.size,
                LARGE, out.size)
     return out
 

@@ -176,6 +176,7 @@ def grid_sample(input: Array, grid: Array, mode: int, padding: int, corners: boo
     shape = (*input.shape[:2], *grid.shape[1:-1])
 
     def run(input: Array, grid: Array) -> Array | None:
+        input, grid = np.ascontiguousarray(input), np.ascontiguousarray(grid)
         work = work_of(mode, dims, prod(shape))
         loop = loops.sample.compiled(work, input, grid)
         if loop is None:
@@ -195,6 +196,7 @@ def grid_sample_backward(grad: Array, input: Array, grid: Array, mode: int, padd
     size, dims = np.array(input.shape[2:]), input.ndim - 2
 
     def run(grad: Array, input: Array, grid: Array) -> tuple[Array | None, ...] | None:
+        grad, input, grid = map(np.ascontiguousarray, (grad, input, grid))
         work = work_of(mode, dims, grad.size)
         loop = loops.sample_backward.compiled(work, grad, input, grid)
         if loop is None:

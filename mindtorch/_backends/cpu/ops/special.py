@@ -11,7 +11,7 @@ import numpy as np
 from ...._base import loops
 from ...._base.loops.coefficients import ARTANH_ERF, ERFINV, ERFINV_FAR, float32s
 from . import CPU_KERNELS
-from .pointwise import in_blocks
+from .pointwise import in_blocks, looped
 
 FEW_STEPS = 64  #: of a recurrence, after which it may stop at NaN
 FEW = 1 << 11  #: elements of an array for which many NumPy calls repay a slow one
@@ -110,6 +110,8 @@ def airy_ai(x: Any) -> Any:
 
 def digamma(x: Any) -> Any:
     """Compute digamma, which is infinite at zero, with the sign opposite to zero's."""
+    if x.dtype.char in loops.digamma.loops and x.size and (found := looped(loops.digamma, x)) is not None:
+        return found
     return np.where(np.equal(x, 0), np.copysign(np.inf, -np.asarray(x)), psi(x))
 
 
@@ -250,6 +252,27 @@ POLYNOMIAL_ROWS: dict[str, Callable[..., Any]] = {
         closed=_in_c("eval_legendre"), closed_from=1000),
 }
 
+#: The polynomials that a loop computes, in its order.
+KINDS = ("chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w",
+         "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p")
+
+
+def by_loop(name: str, row: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return the row of a polynomial, which a loop computes where there is one."""
+    shifted, kind = name.startswith("shifted"), KINDS.index(name.removeprefix("shifted_"))
+
+    def of_degrees(x: Any, n: Any) -> Any:
+        given, degrees = np.asarray(x), np.asarray(n)
+        dtype = np.result_type(*[a for a in (x, n) if a.__class__ is np.ndarray])
+        given, degrees = given.astype(dtype, copy=False), degrees.astype(dtype, copy=False)
+        found = None
+        if dtype.char in loops.polynomial.loops and given.size and degrees.size:
+            found = looped(loops.polynomial, 2 * given - 1 if shifted else given, degrees, kind)
+        return row(x, n) if found is None else found
+
+    return of_degrees
+
+
 CPU_KERNELS.add(logit, lgamma, digamma, polygamma, mvlgamma)
 CPU_KERNELS.update({
     **{name: scipy_function(name) for name in ("erfc", "i0")},
@@ -267,6 +290,6 @@ CPU_KERNELS.update({
     **{f"special_modified_bessel_{name}": scipy_function(name) for name in ("i0", "i1", "k0", "k1")},
     **{f"special_scaled_modified_bessel_{name}": scipy_function(f"{name}e") for name in ("k0", "k1")},
     "special_spherical_bessel_j0": spherical_bessel_j0,
-    **{f"special_{name}{overload}": row
+    **{f"special_{name}{overload}": by_loop(name, row)
        for name, row in POLYNOMIAL_ROWS.items() for overload in ("", ".n_scalar", ".x_scalar")},
 })

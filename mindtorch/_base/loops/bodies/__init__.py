@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from . import (
     activation, attention, distance, division, half, indexing, normals, product, reduction, sampling, scan, softmax,
-    writing,
+    special, writing,
 )
 
 LOOPS = writing.LOOPS
