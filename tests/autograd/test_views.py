@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import mindtorch as torch
 from tests.autograd.both import Case, assert_same
 
 
@@ -87,7 +88,20 @@ def made_after_writes(device: str) -> Case:
     return case
 
 
+def switched(t: Any) -> list[bool]:
+    """Return whether views require grad while their base, a leaf, is switched on and off."""
+    base = t.zeros(4)
+    first, second = base[:2], base[2:]
+    first.requires_grad_()
+    told = []
+    for on in True, False, True:
+        base.requires_grad_(on)
+        told += [view.requires_grad for view in (first, second)]
+    return told
+
+
 CASES: dict[str, Case] = {
+    "switched with their base": switched,
     "turned in place": turned,
     "made after writes": made_after_writes("cpu"),
     "made after writes, without values": made_after_writes("meta"),
@@ -110,3 +124,21 @@ CASES: dict[str, Case] = {
 @pytest.mark.parametrize("name", CASES)
 def test_views_in_the_graph_are_pytorchs(name: str) -> None:
     assert_same(CASES[name])
+
+
+def test_a_part_that_a_function_without_gradient_has_written_passes_none_to_its_base() -> None:
+    class Fill(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.mark_dirty(x)
+            return x.fill_(5)
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> None:
+            return None
+
+    x = torch.ones(3, requires_grad=True)
+    base = x * 2
+    Fill.apply(base[1:])
+    base.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [2, 0, 0]  # where PyTorch passes no gradient to the base at all

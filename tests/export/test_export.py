@@ -321,3 +321,33 @@ def test_nodes_name_the_lines_and_modules_that_they_come_from() -> None:
                 found[-1].append((node.name, lines, modules))
     assert found[0] == found[1]
     assert re.search(r"# File: .*test_export\.py:\d+ in forward, code: y = self\.layers\(x\)\.exp\(\)\n", printed)
+
+
+@pytest.mark.parametrize(("sizes", "said"), [
+    (["batch"], r"to have the same length as the actual tensor shape torch.Size\(\[4, 3\]\) \(expected 2, but got 1 "),
+    (["batch", None, None], r"\(expected 2, but got 3 "), ({2: "batch"}, "Unexpected dimension 2 "),
+    ({"a": "batch"}, "Unexpected dimension a "), (3, "Unexpected dynamic_shape 3 of tensor"),
+    ("batch", r"Unexpected dynamic_shape Dim\('batch'\) of tensor"),
+])
+def test_free_sizes_are_named_by_dimension(sizes: Any, said: str) -> None:
+    export = exporter(mindtorch)
+
+    def named(part: Any) -> Any:
+        return export.Dim(part) if isinstance(part, str) else part
+
+    spec = [named(part) for part in sizes] if isinstance(sizes, list) else (
+        {dim: named(part) for dim, part in sizes.items()} if isinstance(sizes, dict) else named(sizes))
+    with pytest.raises(export.dynamic_shapes.UserError, match=said):
+        export.export(Double(), (mindtorch.ones(4, 3),), dynamic_shapes=(spec,))
+
+
+@pytest.mark.parametrize("hint", ["AUTO", "DYNAMIC", "STATIC"])
+def test_a_size_without_a_name_is_free_if_asked_for(hint: str) -> None:
+    export = exporter(mindtorch)
+    program = export.export(Double(), (mindtorch.ones(4, 3),), dynamic_shapes=({-1: getattr(export.Dim, hint)},))
+    assert len(program.range_constraints) == (hint != "STATIC")
+
+
+class Double(mindtorch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x * 2

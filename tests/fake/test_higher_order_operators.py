@@ -87,3 +87,26 @@ def test_fake_tensors_pass_through_without_values() -> None:
         mapped = map_slices(lambda s: s[:1], x)
     assert all(isinstance(tensor, FakeTensor) for tensor in (out, carry, slices, mapped))
     assert [tuple(tensor.shape) for tensor in (out, carry, slices, mapped)] == [(3, 2), (2,), (3, 2), (3, 1)]
+
+
+def test_an_associative_scan_refuses_other_functions_dimensions_and_modes() -> None:
+    from mindtorch._higher_order_ops.associative_scan import associative_scan
+
+    def add(a, b):
+        return a + b
+
+    x = mindtorch.ones(3)
+    for arguments, said in (((3, x, 0), "must be a callable, but got 3"), ((add, x, 1.0), "Dim must be an int"),
+                            ((add, x, 0, False, "all"), "'pointwise' or 'generic', but got all"),
+                            ((add, [], 0), "at least one leaf"), ((add, [1], 0), "at least one leaf")):
+        with pytest.raises(ValueError, match=said):
+            associative_scan(*arguments)
+
+
+def test_a_constant_predicate_takes_one_branch_of_fake_tensors() -> None:
+    from mindtorch._higher_order_ops.cond import cond_op
+    from mindtorch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        x = mindtorch.ones(3)
+        assert [cond_op(taken, lambda x: x[:1], lambda x: x[:2], (x,)).shape[0] for taken in (True, False)] == [1, 2]
