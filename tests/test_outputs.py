@@ -35,6 +35,19 @@ def written_to(name: str, dtype: str, *inputs: Any) -> Program:
     lambda t: t.frexp(t.ones(3), out=(t.empty(3, dtype=t.double), t.empty(3))),
     lambda t: t.nonzero_static(t.ones(3), size=2, out=t.empty(0)),
     written_to("heaviside", "double", [1.0], [1.0]), written_to("float_power", "float", [1.0], [1.0]),
+    written_to("addbmm", "double", [[1.0]], [[[1.0]]], [[[1.0]]]), written_to("nan_to_num", "double", [1.0]),
+    written_to("histc", "double", [1.0]), written_to("searchsorted", "float", [1.0], [1.0]),
+    written_to("bucketize", "int", [1.0], [1.0]), written_to("multinomial", "int", [1.0], 1),
+    written_to("inner", "double", [1.0], [1.0]), written_to("where", "double", [True], [1.0], [2.0]),
+    written_to("linalg.vecdot", "double", [1.0], [1.0]),
+    written_to("nanquantile", "double", [1.0], 0.5),
+    lambda t: t.cat([t.ones(2), t.ones(1)], out=t.empty(0, dtype=t.int32)),
+    lambda t: t.stack([t.ones(2)], out=t.empty(0, dtype=t.int32)),
+    lambda t: t.linalg.multi_dot([t.ones(2, 2)] * 3, out=t.empty(0, dtype=t.double)),
+    lambda t: t.kthvalue(t.ones(2), 1, out=(t.empty(0), t.empty(0))),
+    lambda t: t.median(t.ones(2), 0, out=(t.empty(0), t.empty(0))),
+    lambda t: t.median(t.ones(2), 0, out=(t.empty(0, dtype=t.double), t.empty(0, dtype=t.long))),
+    lambda t: t.mode(t.ones(2), 0, out=(t.empty(0), t.empty(0))),
 )
 def test_outputs_of_the_wrong_dtype(program: Program) -> None:
     assert_same_outcome(program)

@@ -1,9 +1,13 @@
 """Plans of calls: later calls of a layout give the first call's values, in new memory, and errors that values cause."""
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
 import mindtorch as torch
+from mindtorch._backends.cpu.ops.linalg import linear
 from mindtorch._backends.cpu.plans import MISSES, Plans, key_of
 from mindtorch.nn import functional as F
 from tests.benchmarks.walk import step, walk
@@ -185,3 +189,13 @@ def test_a_call_with_plans_walks_through_few_functions(name, monkeypatch):
         program()
     calls = min((walk(program) for _ in range(3)), key=len)  # a storage looks for dead aliases now and then
     assert len(calls) <= most, "\n".join(map(str, calls))
+
+
+@pytest.mark.parametrize(("shape", "biased"), [
+    ((3, 4), False), ((3, 4), True), ((2, 3, 4), False), ((1, 2, 3, 4), False)])
+def test_a_prepared_linear_computes_what_its_first_call_did(shape, biased):
+    input, weight = (np.arange(float(math.prod(sizes))).reshape(sizes) for sizes in (shape, (5, 4)))
+    bias = np.arange(5.0) if biased else None
+    run = linear(input, weight, bias)
+    for given in input, input * 2:
+        assert np.array_equal(run(given, weight, bias), given @ weight.T + (0.0 if bias is None else bias))

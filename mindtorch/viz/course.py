@@ -68,8 +68,7 @@ def passed_page(said: str) -> Markup:
 def difference_page(expected: Any, got: Any, call: str) -> Markup:
     """Draw two tensors of one shape side by side, and where they differ."""
     wrong = (expected != got) & ~((expected != expected) & (got != got))
-    parts = [tag("div", tag("div", name, class_="mt-soft"), value_grids(tensor, tensor_facts(tensor))[0],
-                 class_="mt-side")
+    parts = [tag("div", tag("div", name, class_="mt-soft"), value_grids(tensor, tensor_facts(tensor))[0])
              for name, tensor in (("right", expected), ("yours", got), ("where they differ", wrong))]
     return _page(tag("div", mono(call)) if call else None, tag("div", *parts, class_="mt-sides"))
 

@@ -219,7 +219,7 @@ def _move(event: DispatchEvent, move: Move) -> Markup:
     cost = f"{move.collective}, sends {size_text(move.bytes)}" if move.collective else "without communication"
     said = f"⇄ {move.tensor} {move.source} → {move.target} on {move.mesh_dim}: {cost}"
     inner = tag("span", said, class_="mt-mono", style=f"margin-left:{event.depth + 1}em")
-    return tag("tr", tag("td", inner, colspan=COLUMNS, plain=f"{'  ' * (event.depth + 1)}{said}"), class_="mt-move")
+    return tag("tr", tag("td", inner, colspan=COLUMNS, plain=f"{'  ' * (event.depth + 1)}{said}"))
 
 
 def _keys(event: DispatchEvent) -> Markup:

@@ -449,3 +449,16 @@ def test_rearranging_elements_of_a_batch(name: str, shape: tuple[int, ...]) -> N
 @pytest.mark.parametrize("shape", [(0, 2), (2, 0)], ids=str)
 def test_a_batch_of_no_elements(shape: tuple[int, ...]) -> None:
     assert_agree(lambda t, func, x: func.vmap(func.vmap(lambda a: (a.cummax(0)[0], a.roll(1), a.std())))(x), shape)
+
+
+DTYPES = ("bool", "int32", "int64", "float16", "float32", "float64")
+
+
+@pytest.mark.parametrize("name", ["add", "mul", "true_divide", "maximum"])
+def test_numbers_of_a_batch_count_less_in_promotion_than_tensors_as_outside(name: str) -> None:
+    def dtypes(lib: Any) -> list[str]:
+        pairs = [(lib.ones(2, dtype=getattr(lib, a)), lib.ones(2, 3, dtype=getattr(lib, b)))
+                 for a in DTYPES for b in DTYPES]
+        return [str(lib.func.vmap(getattr(lib, name))(*given).dtype) for a, b in pairs for given in ((a, b), (b, a))]
+
+    assert dtypes(mindtorch) == dtypes(torch)

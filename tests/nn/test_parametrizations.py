@@ -226,3 +226,10 @@ def test_a_container_leaves_to_a_method_of_each_type_what_the_others_have_left(k
         return container.compute_mask(weight, t.tensor([[1.0, 1, 0], [1, 1, 0]])), seen
 
     assert_same_outcome(program)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_parametrization_is_in_the_mode_of_its_module(training) -> None:
+    module, parametrization = mindtorch.nn.Linear(2, 2).train(training), mindtorch.nn.Dropout().train(not training)
+    mindtorch.nn.utils.parametrize.register_parametrization(module, "weight", parametrization)
+    assert parametrization.training == training

@@ -12,6 +12,7 @@ import pytest
 import mindtorch as torch
 from mindtorch import introspect, nn
 from mindtorch.introspect import container, overview
+from tests.support import torch as reference
 
 
 def test_shapes_that_are_pictures() -> None:
@@ -126,7 +127,10 @@ def test_objects_of_the_library_say_what_they_are() -> None:
     facts = introspect.container_facts(generator)
     assert facts.text == "the state of random numbers"
     assert [(item.label, item.text) for item in facts.children] == [(".device", "'cpu'"), (".initial_seed()", "5")]
-    kept = torch.ones(3).untyped_storage()
+    for kept in torch.ones(3).untyped_storage(), reference.ones(3).untyped_storage():
+        assert introspect.container_facts(kept).text == "12 bytes on cpu, seen by no tensor that is alive"
+    with pytest.warns(UserWarning, match="TypedStorage is deprecated"):
+        kept = reference.ones(3).storage()
     assert introspect.container_facts(kept).text == "12 bytes on cpu, seen by no tensor that is alive"
     layer = nn.Linear(2, 1)
     listing = layer.named_parameters()

@@ -18,10 +18,13 @@ from mindtorch.viz.monitor import progress_text
 from mindtorch.viz.palette import device_badge, device_class, storage_letter
 
 VOID = {"br", "hr", "img", "input", "meta", "link", "wbr"}
+#: The classes that the library's style sheets know, and the one of a first device, which looks as any.
+STYLED = {"mt-d0"} | {name for sheet in Path(viz.__file__).parent.glob("*.css")
+                      for name in re.findall(r"\.(mt-[\w-]+)", sheet.read_text())}
 
 
 class Checker(HTMLParser):
-    """Collects tags and text, and insists that every element is closed."""
+    """Collects tags and text, and insists that every element is closed, and every class has a style."""
 
     def __init__(self, text: str):
         super().__init__()
@@ -36,6 +39,8 @@ class Checker(HTMLParser):
     def handle_starttag(self, tag, attributes):
         self.tags.append(tag)
         self.attributes += attributes
+        classes = (dict(attributes).get("class") or "").split()
+        assert "mindtorch" in classes or STYLED.issuperset(name for name in classes if name.startswith("mt-")), classes
         if tag not in VOID:
             self.open.append(tag)
 

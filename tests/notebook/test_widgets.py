@@ -161,6 +161,7 @@ def test_the_broadcasting_explorer_draws_what_the_fields_say():
     assert "must match the size of tensor b (2) at non-singleton dimension 0" in explorer.picture
     explorer.fields[1].value = "<b>"
     assert "&lt;b&gt;" in explorer.picture and "<b>'" not in explorer.picture and "is no size" in explorer.text()
+    assert "<b>'" in Checker(explorer.picture).text
     with pytest.raises(ValueError, match=r"b: .* is no size"):
         explorer.facts
     explorer.fewer.click()
