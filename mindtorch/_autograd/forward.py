@@ -23,7 +23,7 @@ from .._base.about import about
 from .._base.layout import overlaps_itself, storage_size
 from .._dispatch.aten import (
     _to_copy, as_strided, clone, copy_, expand, masked_fill_Scalar as masked_fill, new_empty_strided, real, reshape,
-    zeros_like,
+    sum_dim_IntList as sum_dims, zeros_like,
 )
 from .._dispatch.dispatcher import TENSOR_TYPES, flattened, has_derivative, resolve, tensors_of
 from .._dispatch.keys import AUTOGRAD, BACKENDS, CPU, DUAL
@@ -460,7 +460,15 @@ def _tangents_of_copysign(step: Step) -> list[Any]:
     return [None] if step.tangents[0] is None else _tangents_pointwise(step)
 
 
+def _tangents_of_nansum(step: Step) -> list[Any]:
+    """Return the sum of the tangents of what is not NaN, whose own may be NaN."""
+    self, dim, keepdim, _ = step.arguments()
+    tangent = masked_fill(step.tangents[0], self.isnan(), 0)
+    return [sum_dims(tangent, dim or tuple(range(self.ndim)), keepdim, step.outputs[0]._dtype)]
+
+
 OWN = {"copysign.Tensor": _tangents_of_copysign, "logcumsumexp": _tangents_of_logcumsumexp,
+       "nansum": _tangents_of_nansum,
        "scatter_reduce.two": _tangents_of_scattered, "div.Tensor": _tangents_of_quotient,
        "native_layer_norm": _tangents_of_normalized, "native_batch_norm": _tangents_of_normalized}
 

@@ -426,8 +426,8 @@ EXPLAINED = explained(
      "name twice."),
     ("legacy|zip", "(multiplication overflow|calculation overflowed)", "^loaded$", "Steps beyond 64 "
      "bits are refused, even of nothing."),
-    ("legacy|zip", "expected a dictionary of a tensor's hooks", "^loaded$", "PyTorch keeps anything in the place of "
-     "hooks."),
+    ("legacy|zip", "expected a dictionary of a tensor's (hooks|bits)", "^loaded$", "PyTorch keeps anything in the "
+     "place of hooks, and does not look at empty bits."),
     ("legacy|zip", "a bytearray is made of bytes", "^loaded$", "A bytearray made of a size could be of any."),
     ("legacy", "should have a list of storages' keys, but has '", "^loaded$", "PyTorch takes the letters of a text for "
      "keys."),

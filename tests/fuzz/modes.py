@@ -120,7 +120,7 @@ WRITES = """
 #: Lines whose results are not the nearest numbers to the right ones, even where these are short.
 INEXACT = re.compile(
     "exp|log|sin|cos|tan|sqrt|erf|sigmoid|gelu|[sc]?elu|soft|silu|mish|norm|mean|std|var|attention|gamma|hypot|kl_div|"
-    "loss|dist|inv|solve|det|similarity|angle|cov|polar|sinc")
+    "loss|dist|inv|solve|det|similarity|angle|cov|polar|sinc|lerp|prod|addc|pow|trapezoid")
 FLOATS = ("float32", "float32", "float32", "float64", "float16", "bfloat16")
 DTYPES = (*FLOATS, *FLOATS, "int64", "int32", "int16", "int8", "uint8", "bool", "complex64", "complex64", "complex128")
 SHAPES = [(3, 3)] * 6 + [(2, 3), (3,), (2, 3, 3), (1, 3), (3, 1), (), (0, 3), (4, 4)]
@@ -536,9 +536,13 @@ EXPLAINED = explained(
      "build.", if_apart),
     (".*", "(dist|norm|abs).*complex", "value: inf at .*torch nan", "The length of a complex number that has an "
      "infinite part is infinite, as in C99.", if_apart),
+    (".*", "inv|solve|det|matrix_exp", "value: ", "Solutions of singular matrices are rounding errors.", if_apart),
+    (".*", r"(sqrt|\*\* 0.5|log|acos|asin|acosh|atanh)\W.*complex", "value: ", "On a branch cut the sign of a zero "
+     "decides, which PyTorch's vector loop loses.", if_apart),
+    (".*", "ldexp", "stride: ", "PyTorch's ldexp lays powers of two out by whether it resized them.", in_a_layout),
     (".*", "copysign", "value: ", "What sign a NaN has is not defined.", if_apart),
     (".*", r"solve\((v\d+), \1\)", "value: ", "How far the solution is from the identity depends on the condition."),
-    (".*", "", UNDEFINED + r".*j\)", "Of complex numbers that are not finite PyTorch's vector loop and BLAS make other "
+    (".*", "complex", UNDEFINED, "Of complex numbers that are not finite PyTorch's vector loop and BLAS make other "
      "NaNs than its scalar loop.", if_apart),
     (".*", "", "setStorage: sizes|self indexing axis dim should be positive", "PyTorch finds an index beyond an empty "
      "tensor when it makes a view."),
@@ -595,7 +599,8 @@ EXPLAINED = explained(
     ("batches|hessian", "searchsorted", "should have positive dimension", "Of a batch an element may be a number."),
     (".*npu.*", "", "^(conj|neg): False, torch True$", "What comes from a device has been conjugated and negated.",
      if_resolved),
-    (".*npu", "attention", UNDEFINED, "Without a kernel for attention its parts meet infinite scores.", if_apart),
+    (".*", "attention", UNDEFINED, "PyTorch's kernel of attention leaves out scores that are NaN; its parts do not.",
+     if_apart),
     (".*npu", r"pow\(-?0\.5\)|\*\* -?0\.5", UNDEFINED, "A power of float16 is computed in float32 there.", if_apart),
     (".*npu", r"long\(", "Class values must be non-negative", "What NaN becomes as an integer is not defined."),
     (".*", "gelu.*float16|half.*gelu", UNDEFINED, "PyTorch's oneDNN, which takes contiguous float32 and bfloat16 only, "
@@ -605,8 +610,10 @@ EXPLAINED = explained(
 
     (r"(?!plainly|inference|functionalized|traced).*", "", "no error, torch .*(can't be cast to the desired|doesn't "
      "match the broadcast)", "PyTorch computes terms of derivatives in place, where they do not fit."),
-    (DERIVED, r"kthvalue|median|topk|quantile|(max|min)\(\)", r"^(output \d: )?value: ", "Which of "
+    (DERIVED, r"kthvalue|median|topk|quantile|sort|(max|min)\(\)", r"^(output \d: )?value: ", "Which of "
      "equal elements, or of NaNs, is selected depends on how PyTorch partitions them.", if_apart),
+    ("second gradients", r"conv.* shape \(0", "a tensor, torch None", "PyTorch's derivatives of a convolution without "
+     "elements have no graph."),
     (DERIVED, "", "Autograd not support dtype: (Bool|Byte|Char|Short|Int|Long)|torch RuntimeError ..new_grad_base.is_",
      "PyTorch's derivatives of select_scatter refuse an integer tensor."),
     ("tangents|jacfwd", "fmax|fmin|maximum|minimum", r"value: [^n]* at .*torch nan", "PyTorch's tangents of maxima "
@@ -665,6 +672,8 @@ EXPLAINED = explained(
      "its second gradients.", looped),
     ("hessian", "layer_norm|batch_norm|group_norm|det|solve|inv", "value: ", "PyTorch takes saved factors and "
      "statistics for constants.", looped),
+    ("tangents", r"(\*\*|pow).*complex", r"value: .*j\)", "PyTorch's tangent of a complex power conjugates a factor.",
+     looped),
     ("tangents", "silu", r"value: .*j\)", "PyTorch's tangent of a complex silu has the conjugate of the slope."),
     ("tangents|batches|jacrev|jacfwd|hessian", "with_logits", "dtype: ", "In transforms PyTorch's loss has the "
      "promoted dtype, outside of them the target's.", if_wide),
@@ -685,11 +694,13 @@ EXPLAINED = explained(
      "gradient.", looped),
     (BATCHES, r"block_diag.*shape \(0", "torch ValueError .torch.cat..: expected a non-empty", "PyTorch's block_diag "
      "does not take lists without elements in a batch."),
+    ("hessian", "", "stack expects a non-empty.*, torch IndexError .select", "Of no results there are no rows to "
+     "stack, or to select."),
     (BATCHES, "", "dynamic shape.*, torch IndexError", "PyTorch compares the sizes of a mask with its batch."),
     (BATCHES, r"squeeze\(-1\)", "out of range .expected to be in range of .-1, 0., but got .-1", "PyTorch's rule of "
      "squeeze does not take numbers.", looped),
-    (BATCHES, r"shape \(0", r"is not possible because|data-dependent control|dynamic shape|^error: \w+Error .*, torch "
-     r"\w+Error", "Without elements PyTorch batches nothing, or meets another error first."),
+    (BATCHES, r"shape \(0", r"is not possible because|data-dependent|dynamic shape|over `mask`|^error: \w+Error .*, "
+     r"torch \w+Error", "Without elements PyTorch batches nothing, or meets another error first."),
     ("jacfwd|hessian", r"shape \(0", "no error, torch .*out of bounds", "Of an empty input there are no directions, so "
      "nothing is computed."),
     (BATCHES, "masked_select", "no error, torch .*(The size of tensor a|split_with_sizes expects)", "PyTorch's rule "

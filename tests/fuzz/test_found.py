@@ -105,6 +105,12 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
         torch.arange(10.0)[2:8]]),
     **{f"second gradient of {name} of {shape} without freedom": ("second gradients", f"v1 = v0.{name}()", [
         torch.full(shape, 2.75)]) for name in ("var", "std") for shape in ((), (1,))},
+    **{f"strides of one element, {name}": ("plainly", "v1 = v0.exp(); v1 = v1 * v1", [x]) for name, x in (
+        ("contiguous", torch.ones(1, 3).t()), ("channels last", torch.ones(2, 2, 2).movedim(0, -1)[:, None]),
+        ("neither", torch.ones(2, 3).t()[:, None]))},
+    **{f"tangent of {name}({text}) of quotients that are NaN": (
+        "tangents", f"v1 = (v0 / v0).{name}({text})", [floats(0, 1, 2).expand(2, 3)])
+       for name in ("nansum", "nanmean") for text in ("", "0", "-1, keepdim=True")},
     "hessian of logcumsumexp": ("hessian", "v1 = v0.logcumsumexp(0)", [floats(1.5, -0.5, 2.0)]),
     "tangent of logcumsumexp of what is far apart": ("tangents", "v1 = v0.logcumsumexp(0)", [floats(-1e30, 1.5, 2.0)]),
     "hessian of a clamp of a number": ("hessian", "v1 = lib.clamp(v0.sum(), v0.sum(), v0)", [floats()]),

@@ -24,7 +24,7 @@ from ..common.half import FEW, SLOW, convert, converted
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, fast_path, ndarray
 from .plans import Plans, key_of
-from .rows import Rows, array_of, computed, fit, is_own, order_of, strided
+from .rows import Rows, array_of, computed, fit, is_own, order_kept, order_of, strided
 
 
 class Plan(NamedTuple):
@@ -446,7 +446,7 @@ def with_strides(meta: Pointwise, general: Rows, fast: Rows) -> Rows:
         for arg in args:
             if arg.__class__ in TENSOR_TYPES and (arg._stride != stride or arg._array.shape != shape):
                 return None
-        found = order_of(shape, stride)
+        found = order_kept(shape, stride)
         if found is None:
             return None
         order, back = found

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.layout import Ints, Spec, contiguous_strides
+from ..._base.layout import Ints, Spec, contiguous_strides, is_channels_last, is_contiguous
 from ..._base.quiet import quietly
 from ..._dispatch.dispatcher import TENSOR_TYPES, flattened
 from ..._dispatch.keys import CPU, NONCONTIGUOUS
@@ -172,6 +172,16 @@ def order_of(shape: Ints, stride: Ints) -> tuple[Ints, Ints] | None:
     if 0 in shape or contiguous_strides(tuple([shape[d] for d in order])) != tuple([stride[d] for d in order]):
         return None
     return order, tuple([order.index(d) for d in range(len(shape))])
+
+
+@lru_cache(1 << 10)
+def order_kept(shape: Ints, stride: Ints) -> tuple[Ints, Ints] | None:
+    """Return ``order_of`` such strides, or None where results do not keep them: those of one element, if the rest is
+    contiguous or channels-last.
+    """
+    if 1 in shape and (is_contiguous(shape, stride) or is_channels_last(shape, stride)):
+        return None
+    return order_of(shape, stride)
 
 
 def laid_out(array: ndarray, dtype: Any, stride: Ints, own: bool) -> Tensor | None:
