@@ -12,7 +12,7 @@ import numpy as np
 from .._autograd.engine import grad
 from .._autograd.node import Node, new, next_sequence_nr
 from .._autograd.saved import Saved, freed, save, saved_as
-from .._base.layout import Layout, contiguous_strides, intern_layout
+from .._base.layout import Layout, contiguous_strides, intern_layout, never_overlaps
 from .._device import CPU
 from .._dispatch import dispatcher
 from .._dispatch.aten import alias
@@ -242,6 +242,10 @@ class CompiledGraph:
         self.joint = joint = joint_of(self.captured, [one for one in traced if isinstance(one, Tensor)], names)
         meta = joint.meta
         assert meta is not None
+        for info, name, example in zip(meta.input_info, names, [one for one in examples if isinstance(one, Tensor)],
+                                       strict=True):
+            if info.mutates_data and not never_overlaps(tuple(example.shape), example._strides()):
+                raise CannotCompile(f"{name}, whose elements may share memory, is written in place")
         self.outputs = outputs_of(meta)
         made = {output.number: output.source for output in self.outputs
                 if output.kind == "result" and output.views is None}

@@ -434,6 +434,13 @@ OF_AUTOGRAD = {
         "a[..., 0]"),
     "a strided input with a history is made contiguous": (
         [], [((3,), "float32", "turned grad"), ((3,), "float32", "alias")], "[a[1:], b.contiguous()]"),
+    "an input is written whose elements share memory": (
+        ["v1 = a.expand(2, *a.shape)", "with torch.no_grad(): a.set_(a)", "v1[0].mul_(0.5)"], [((3,), "float32", "")],
+        "[v1, a]"),
+    "the data of a result that is saved is replaced": (
+        ["v1 = 2 ** a", "v2 = F.silu(v1)", "v1.data = v1 * 2"], [((3,), "float32", "grad")], "[v1, v2]"),
+    "memory is given to a result that is saved": (
+        ["v1 = a.tanh()", "v2 = a.amax(0)", "v1.set_(v2)"], [((1, 4), "float32", "grad")], "v2"),
     "an input with strides that a size of 1 leaves open": (
         [], [((2, 2), "float32", "turned grad"), ((2, 2), "float32", "part")], "b.minimum(b)"),
 }
