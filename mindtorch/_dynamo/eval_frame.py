@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from .._compile.modules import OptimizedModule
 from .._compile.stance import set_stance
+from .._inductor.options import check_options
 from ..nn.module import Module
 from .backends.registry import get_default_backend, lookup_backend
 from .convert_frame import Compiler, Entry, Frame, has_hooks
@@ -30,7 +31,8 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     a backend that is a function, but for ``options["guard_filter_fn"]``, which is not called: all guards are kept.
 
     Raises:
-        RuntimeError: if both ``mode`` and ``options`` are given, or the mode does not exist.
+        RuntimeError: if both ``mode`` and ``options`` are given, or the mode or, for ``inductor``, an option does not
+            exist.
         InvalidBackend: (``torch._dynamo.exc``) if there is no backend of that name.
     """
     if mode is not None and options is not None:
@@ -52,6 +54,8 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     if options is not None and "guard_filter_fn" in options:
         warnings.warn("torch.compile keeps every guard: options['guard_filter_fn'] is not called", stacklevel=2)
         options = {key: value for key, value in options.items() if key != "guard_filter_fn"} or None
+    if options is not None and backend == "inductor":
+        check_options(options)
     given = {key: value for key, value in (("mode", mode), ("options", options)) if value is not None}
     compiled = Optimized(function, Compiler(functools.partial(found, **given) if given and not isinstance(
         backend, str) else found, fullgraph, dynamic))

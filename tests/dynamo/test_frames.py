@@ -490,3 +490,17 @@ def refuses(x):
 def test_one_graph_holds_what_objects_compute_by_their_methods(function) -> None:
     x = torch.arange(4.0).reshape(2, 2)
     assert same(torch.compile(function, backend="eager", fullgraph=True)(x), function(x))
+
+
+def test_options_are_those_of_inductor_by_name_and_type() -> None:
+    double = torch.compile(lambda x: x * 2, options={"max-autotune": True, "triton.cudagraphs": False})
+    assert double(torch.ones(1)).item() == 2
+    for options, message in (({"max_autotunee": True}, "Unexpected optimization option max_autotunee, known options"),
+                             ({"max_autotune": "yes"}, "Unexpected type of attr max_autotune, got str should be bool")):
+        with pytest.raises(RuntimeError, match=message):
+            torch.compile(len, options=options)
+    with pytest.warns(UserWarning, match="is not called"):
+        torch.compile(len, options={"post_grad_custom_pre_pass": print})
+    torch.compile(len, options={"max_autotunee": True}, backend="eager")
+    assert torch._inductor.list_mode_options("reduce-overhead") == {"triton.cudagraphs": True}
+    assert {*torch._inductor.list_mode_options("max-autotune")} <= {*torch._inductor.list_options()}
