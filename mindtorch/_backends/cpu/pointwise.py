@@ -73,7 +73,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
     count, unpromoted, opmath_scalars = meta.count, meta.unpromoted, meta.opmath_scalars
     ufunc = row.ufunc if isinstance(row, PreparedUfunc) else row
     is_ufunc = isinstance(ufunc, np.ufunc)
-    plans = Plans()
+    plans, pairs = Plans(), Plans()  # of all calls; of two tensors of which none is converted, by their layouts alone
 
     def learn(args: tuple[Any, ...]) -> Plan:  # may warn of numbers that a dtype cannot hold
         spec, dtype = meta.plan(args)
@@ -116,6 +116,10 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         key, arrays = key_of(args), [array_of(arg) for arg in args]
         plan = plans.get(key) or plans.keep(key, computed(learn, (args,)))
         if plan.place is not None:
+            if count == 2 and not plan.changes:
+                first, second = args[:2]
+                pairs.keep((first._layout or first._layout_of_plans(), second._layout or second._layout_of_plans()),
+                           plan)
             return placed(ufunc, arrays[:count], plan)
         if plan.widened and is_ufunc and not (args[count:] if plan.rest is None else plan.rest) and (
                 all_like(args[:count], plan.spec)):
@@ -125,6 +129,13 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
             return in_wide_blocks(ufunc, arrays[:count], empty_tensor(plan.spec))
         return computed(work, (arrays, plan))
 
+    def of_pair(self: Any, other: Any, *rest: Any) -> Tensor | None:
+        if rest or other.__class__ not in TENSOR_TYPES:
+            return None
+        plan = pairs.get((self._layout or self._layout_of_plans(), other._layout or other._layout_of_plans()))
+        return plan and placed(ufunc, [self._array, other._array], plan)
+
+    kernel.of_pair = of_pair if count == 2 else None  # type: ignore[attr-defined]
     return kernel
 
 
@@ -433,8 +444,12 @@ def _of_several(meta: Pointwise, function: Rows, results: Results) -> Rows:
 def with_strides(meta: Pointwise, general: Rows, fast: Rows) -> Rows:
     """Use the fast path for strided inputs, too: if all have one dense layout, in the order of their memory, which is
     the result's; or if their strides are all zero (expanded scalars, as ``sum`` returns in its backward pass), as the
-    output's dimensions are then ordered as for contiguous inputs.
+    output's dimensions are then ordered as for contiguous inputs. Two tensors whose plan is known skip the question.
     """
+    def of_two(self: Any, *others: Any) -> Any:
+        out = of_pair(self, *others)
+        return kernel(self, *others) if out is None else out
+
     def kernel(*args: Any) -> Any:
         for arg in args:
             if arg.__class__ in TENSOR_TYPES and arg._keys & NONCONTIGUOUS and any(arg._stride):
@@ -455,4 +470,5 @@ def with_strides(meta: Pointwise, general: Rows, fast: Rows) -> Rows:
         out = fast(*given)
         return strided(out._array, back, out._dtype, stride)
 
-    return kernel
+    of_pair = general.of_pair  # type: ignore[attr-defined]
+    return of_two if of_pair else kernel
