@@ -88,6 +88,25 @@ def test_scores_that_would_overflow():
     same(program)
 
 
+@pytest.mark.parametrize("factor", [1, 100], ids=["moderate scores", "scores that would overflow"])
+@pytest.mark.parametrize("mask", ["none", "causal", "added", "of rows that attend to nothing"])
+def test_heads_are_computed_at_once_as_they_are_in_blocks(mask, factor, monkeypatch):
+    found = []
+    for together in (1 << 16, 0):
+        monkeypatch.setattr(mindtorch._backends.cpu.ops.attention, "TOGETHER", together)
+        mindtorch.manual_seed(0)
+        query, key, value = [x.mul(factor).transpose(1, 2).requires_grad_() for x in mindtorch.randn(3, 2, 40, 3, 24)]
+        added = {"added": mindtorch.randn(40, 40),
+                 "of rows that attend to nothing": mindtorch.full((40, 1), -mindtorch.inf)}
+        result = mindtorch.nn.functional.scaled_dot_product_attention(
+            query.double(), key.double(), value.double(), added[mask].double() if mask in added else None,
+            is_causal=mask == "causal")
+        result.square().sum().backward()
+        found.append([result, query.grad, key.grad, value.grad])
+    for ours, theirs in zip(*found, strict=True):
+        mindtorch.testing.assert_close(ours, theirs)
+
+
 def test_the_order_of_memory_is_that_of_the_query():
     def program(t):
         query, key, value = (x.transpose(1, 2) for x in tensors(t, ((2, 5, 4, 8), (2, 7, 4, 8), (2, 7, 4, 8))))

@@ -18,7 +18,7 @@ from ...._storage import allocate
 from ...common.blocks import BLOCK, each_block
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
-from .reduction import FEW, ONES, to_opmath
+from .reduction import FEW, ONES, maximum, minimum, to_opmath
 
 Array = np.ndarray
 #: Least rows computed at a time with a causal mask; half the scores make up a block there.
@@ -33,6 +33,8 @@ SAFE = 60.0
 SHORT = 1 << 10
 #: Up to this many products of an element of a query and one of a key, calls of BLAS take longer than a compiled loop.
 PRODUCTS = 1 << 14
+#: Up to this many elements of the queries, and scores, BLAS is called once for all heads.
+TOGETHER = 1 << 16
 NO_MASK = np.zeros((1, 1, 1, 1), np.float32)
 
 
@@ -156,7 +158,8 @@ def flash(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_cau
     if products <= PRODUCTS and all(array.dtype is loops.SINGLE for array in given):
         loop = loops.attention.compiled(products)
     if loop is None:
-        return partial(in_blocks, scale)
+        together = is_together(query, key) and (attn_mask is None or attn_mask.dtype is query.dtype)
+        return partial(at_once if together else in_blocks, scale)
     shape, dtype, factor = query.shape, query.dtype, factor_of(query, scale)
     broadcast = (1,) * (4 - given[3].ndim) + given[3].shape
 
@@ -194,6 +197,52 @@ def scaled_dot_product_attention(query: Array, key: Array, value: Array, attn_ma
         return run(query, key, value, dropout_p, is_causal, attn_mask)[0]
 
     return attend
+
+
+def is_together(query: Array, key: Array) -> bool:
+    """Return True if all scores are computed at once, on arrays of any strides: of heads that have their own keys, in
+    float32 or float64.
+    """
+    return (query.shape[1] == key.shape[1] and query.dtype.char in "fd" and query.size <= TOGETHER
+            and query.shape[0] * query.shape[1] * query.shape[2] * key.shape[2] <= TOGETHER)
+
+
+def scores_of(scale: float | None, query: Array, key: Array, attn_mask: Any) -> tuple[Array, Array]:
+    """Return the scaled queries, and the scores, with the mask."""
+    queries = query * query.dtype.type(factor_of(query, scale))
+    scores = np.matmul(queries, key.swapaxes(2, 3), order="C")
+    if attn_mask is not None:
+        scores += attn_mask
+    return queries, scores
+
+
+def at_once(scale: float | None, query: Array, key: Array, value: Array, dropout_p: float = 0.0,
+            is_causal: bool = False, attn_mask: Any = None) -> tuple[Array, Array]:
+    """Compute ``flash`` of few heads as a whole. The largest score of a row is subtracted only if an overflow is
+    possible.
+    """
+    _, scores = scores_of(scale, query, key, attn_mask)
+    safe = maximum(scores, None) <= SAFE and minimum(scores, None) >= -SAFE  # False for NaN
+    if is_causal:
+        scores += above_diagonal(*scores.shape[2:], scores.dtype)
+    top = None
+    if not safe:
+        top = maximum(scores, 3)
+        top[top == -np.inf] = 0
+        scores -= top[..., None]
+    np.exp(scores, scores)
+    columns = scores.shape[3]
+    weight = scores.dot(ONES[scores.dtype.char][columns] if columns <= FEW else np.ones(columns, scores.dtype))
+    empty = None if safe else weight == 0
+    if empty is not None:
+        weight[empty] = 1
+    out = np.matmul(scores, value, order="C")
+    out /= weight[..., None]
+    np.log(weight, weight)
+    if top is not None:
+        weight += top
+        weight[empty] = 0
+    return out, weight
 
 
 def in_blocks(scale: float | None, query: Array, key: Array, value: Array, dropout_p: float = 0.0,
@@ -246,6 +295,9 @@ def flash_backward(grad: Array, query: Array, key: Array, value: Array, out: Arr
     """Compute the gradients. Weights are recomputed from the saved log-sum-exp, and the softmax correction is
     subtracted, both as an extra column of a product.
     """
+    if is_together(query, key) and (attn_mask is None or attn_mask.dtype is query.dtype) and (
+            np.abs(logsumexp).max() < SAFE**2):  # otherwise a large shift has rounded the logarithm away
+        return gradients_at_once(grad, query, key, value, out, logsumexp, is_causal, attn_mask, scale)
     whole = by_heads(query, key, value, is_causal, attn_mask, scale)
     dtype, shape = whole.query.dtype, whole.query.shape
     grad, out, logsumexp = grad.reshape(shape), out.reshape(shape), logsumexp.reshape(shape[:2])
@@ -274,6 +326,25 @@ def flash_backward(grad: Array, query: Array, key: Array, value: Array, out: Arr
     whole.each_block(work)
     of_query *= dtype.type(whole.scale)
     return of_query.reshape(query.shape), of_key.reshape(key.shape), of_value.reshape(value.shape)
+
+
+def gradients_at_once(grad: Array, query: Array, key: Array, value: Array, out: Array, logsumexp: Array,
+                      is_causal: bool, attn_mask: Any, scale: float | None) -> tuple[Array, ...]:
+    """Compute the gradients of ``at_once``."""
+    queries, weights = scores_of(scale, query, key, attn_mask)
+    weights -= logsumexp[..., None]
+    if is_causal:
+        weights += above_diagonal(*weights.shape[2:], weights.dtype)
+    np.exp(weights, weights)
+    grad = np.ascontiguousarray(grad)  # BLAS rejects broadcast arrays
+    of_value = np.matmul(weights.swapaxes(2, 3), grad)
+    through = np.matmul(grad, value.swapaxes(2, 3), order="C")
+    through -= np.einsum("bnij,bnij->bni", grad, out)[..., None]
+    through *= weights
+    of_key = np.matmul(through.swapaxes(2, 3), queries)
+    of_query = np.matmul(through, key)
+    of_query *= query.dtype.type(factor_of(query, scale))
+    return of_query, of_key, of_value
 
 
 def additive(mask: Any, query: Array) -> Any:
