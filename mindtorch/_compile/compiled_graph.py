@@ -205,6 +205,7 @@ class CompiledGraph:
         self.layouts: list[tuple[Any, Any]] = []  #: of the roots: dtypes, and strides unless they are contiguous
         self.outputs: list[Output] = []
         self.order: list[int] | None = None  #: which roots the call returns, if it returns nothing else
+        self.returns_roots = False  #: whether these are all of them, as they are made
         self.described: Any = None  #: what the node stores of the outputs, if their sizes do not change
         self.written: list[int] = []  #: which inputs the program writes into
         self.versions: dict[int, int] = {}  #: by how much the versions of inputs grow
@@ -281,6 +282,7 @@ class CompiledGraph:
         kept = joint.roots
         self.optimised += [f"forward: {said}" for said in optimise(joint.forward)]
         self.roots = joint.forward.outputs[:kept]
+        self.returns_roots = self.order == [*range(kept)]
         self.layouts = [(root.dtype, None if root.is_contiguous else root.stride) for root in self.roots]
         if has_dims(tuple(stride for _, stride in self.layouts)):
             raise CannotCompile("strides of a result are sizes that change")
@@ -354,7 +356,7 @@ class CompiledGraph:
         if self.joint.backward is not None:
             self._attach(args, inputs, made, results)
         if self.order is not None:
-            return [results[number] for number in self.order]
+            return results if self.returns_roots else [results[number] for number in self.order]
         outputs: list[Any] = [None] * len(self.outputs)
         for output in self.outputs:
             outputs[output.number] = output.tensor(inputs, results, outputs)
@@ -367,7 +369,7 @@ class CompiledGraph:
         node._order = next_sequence_nr()
         node.entry = self
         node._width = len(inputs)
-        node._links = tuple([(number, *edge) for number in joint.wanted
+        node._links = tuple([(number, edge[0], edge[1]) for number in joint.wanted
                              if (edge := inputs[number]._grad_edge()) is not None])
         node._inputs, node._versions = inputs, tuple([
             0 if (cell := tensor._version_counter) is None else cell[0] for tensor in inputs])

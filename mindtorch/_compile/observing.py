@@ -18,7 +18,7 @@ def told(kernel: Callable[..., Any], name: str, group: Any, program: Any) -> Cal
     """Return a fused kernel that reports its calls to observers."""
     operators = " -> ".join(step.op.name for step in group.steps)
     count = len(group.inputs)
-    line = unwrap(kernel).__code__.co_firstlineno  # type: ignore[attr-defined]
+    line = unwrap(kernel).__code__.co_firstlineno
 
     def call(*arrays: Any) -> None:
         called = perf_counter_ns()

@@ -30,7 +30,7 @@ SAME = frozenset({"detach", "alias", "lift_fresh"})
 
 def optimise(graph: Graph) -> list[str]:
     """Apply all passes; return a sentence on each that changed something."""
-    passes = expand_addmm, choose, skip_aliases, cancel, share, fold, sum_products, drop_dead
+    passes = expand_addmm, choose, skip_aliases, cancel, share, fold, sum_to_view, sum_products, drop_dead
     done = [pass_(graph) for pass_ in passes]
     return [sentence for sentence in done if sentence]
 
@@ -176,6 +176,27 @@ def _constant_of(graph: Graph, leaf: Any) -> Any:
         return leaf
     found: Tensor | None = graph.constants.get(leaf)
     return from_array(np.empty(leaf.shape, leaf.dtype.np), leaf.dtype) if found is None else found
+
+
+def sum_to_view(graph: Graph) -> str:
+    """Leave out the dimensions that a sum keeps and its only view drops, as of the gradients of what was expanded."""
+    users, results, viewed = graph.users(), {*graph.results}, dict[Step, Step]()
+    for step in graph.steps:
+        out = step.outputs[0] if step.op.name in ALONG else None
+        if out is None or out in results or step.args[2] is not True or not step.args[1] or not out.shape:
+            continue
+        source, span = step.args[0], len(out.shape)
+        left = {*range(span)} - {d % span for d in step.args[1]}
+        view = users[out][0] if len(users.get(out, ())) == 1 else None
+        if view is not None and view.makes_view and not view.is_list and view.outputs[0] is not None and (
+                view.outputs[0].is_contiguous and view.outputs[0].dtype is out.dtype
+                and view.outputs[0].shape == tuple([source.shape[d] for d in sorted(left)])):
+            viewed[step] = view
+    for step, view in viewed.items():
+        step.args, step.outputs = (*step.args[:2], False, *step.args[3:]), view.outputs
+    dropped = {*viewed.values()}
+    graph.steps = [step for step in graph.steps if step not in dropped]
+    return f"dropped the kept dimensions of {len(viewed)} sums" if viewed else ""
 
 
 def sum_products(graph: Graph) -> str:

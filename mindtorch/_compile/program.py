@@ -1,8 +1,9 @@
 """Programs: the Python that runs in place of a graph. Inductor writes C++ or Triton; this is NumPy.
 
 The printed text is the text that runs. A fused kernel is a function that writes into the arrays it is given
-(``kernels``). Other operators are called one by one. Arrays that do not leave the program use buffers that are laid out
-beforehand and kept from call to call.
+(``kernels``). Neighbouring kernels that do nothing but call compiled loops become one, with one call from Python, which
+takes as long as a loop over a few thousand elements. Other operators are called one by one. Arrays that do not leave
+the program use buffers that are laid out beforehand and kept from call to call.
 """
 from __future__ import annotations
 

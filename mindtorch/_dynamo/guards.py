@@ -93,8 +93,12 @@ class Guards:
     def type(self, source: Source, value: Any) -> None:
         """Guard the type of a value."""
         kind = type(value)
-        self.add(f"{self.at(source)}.__class__ is {self.space.name(kind)}",
+        self.add(self._is_of(source, kind),
                  f"type({source.name}) is {kind.__qualname__}")
+
+    def _is_of(self, source: Source, kind: Any) -> str:
+        """Return the condition that a value has a type, which takes less time to ask for than for an attribute."""
+        return f"{self.space.name(type)}({self.at(source)}) is {self.space.name(kind)}"
 
     def constant(self, source: Source, value: Any) -> None:
         """Guard the value of a constant, and its type."""
@@ -102,7 +106,7 @@ class Guards:
         if value is None or value is True or value is False or value is ...:
             self.add(f"{at} is {value}", f"{source.name} is {value}")
         elif type(value) in (int, str):
-            self.add(f"{at}.__class__ is {type(value).__name__} and {at} == {value!r}", f"{source.name} == {value!r}")
+            self.add(f"{self._is_of(source, type(value))} and {at} == {value!r}", f"{source.name} == {value!r}")
         else:
             self.add(f"{self.space.name(same)}({self.space.name(value)}, {at})", f"{source.name} == {value!r}")
 
@@ -149,16 +153,18 @@ class Guards:
         """Guard the type, keys, shape, dtype and strides of a tensor, but no sizes of ``dynamic`` dimensions."""
         at, shape = self.at(source), tuple(value.shape)
         where = f"{at}._array" if value._array is not None else at
-        kind = type(value)
-        parts = [(f"{at}.__class__ is {self.space.name(kind)}", f"type({source.name}) is {kind.__name__}"),
+        kind, known = type(value), ""
+        if value._array is not None and not dynamic:  # the layout, if it was looked up, is one object for all its facts
+            known = f"{at}._layout is {self.space.name(value._layout or value._layout_of_plans())} or "
+        parts = [(self._is_of(source, kind), f"type({source.name}) is {kind.__name__}"),
                  (f"{at}._keys == {value._keys}", f"device, layout and requires_grad={value.requires_grad} of "
                                                   f"{source.name}"),
                  *self._shape(where, source, shape, dynamic),
                  (f"{at}._dtype is {self.space.name(value._dtype)}", f"{source.name}.dtype is {value.dtype}")]
         if value._keys & NONCONTIGUOUS:
             parts.append((f"{at}._strides() == {value._strides()}", f"{source.name}.stride() == {value.stride()}"))
-        for condition, said in parts:
-            self.add(condition, said)
+        for number, (condition, said) in enumerate(parts):
+            self.add(f"{known * (number > 1)}{condition}", said)
         if value._array is None:
             self.add(f"{at}.device == {self.space.name(value.device)}", f"{source.name}.device == {value.device}")
         self.tensors.append(source)
@@ -197,7 +203,8 @@ class Guards:
         dtype, device = get_default_dtype(), get_default_device()
         self.add(f"{self.space.name(get_default_dtype)}() is {self.space.name(dtype)}",
                  f"torch.get_default_dtype() is {dtype}")
-        self.add(f"{self.space.name(get_default_device)}() == {self.space.name(device)}",
+        self.add(f"{self.space.name(get_default_device)}() is {self.space.name(device)} or "
+                 f"{self.space.name(get_default_device)}() == {self.space.name(device)}",
                  f"torch.get_default_device() == {device}")
 
     # -- the function ----------------------------------------------------------------------------------------------

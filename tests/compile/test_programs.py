@@ -309,6 +309,22 @@ def test_reductions_are_computed_with_the_pointwise_steps_around_them(function, 
     assert ("by compiled loops" in source or "by a compiled loop over rows" in source) == with_loops
 
 
+@pytest.mark.parametrize("function", [
+    lambda x: x.sum(0, keepdim=True).view(-1) * 2, lambda x: x.mean((0, -1), keepdim=True).squeeze() + 1,
+    lambda x: x.sum(1, keepdim=True).view(3, 2).mul_(3), lambda x: x.sum(0, keepdim=True).view(-1, 1, 2) * 2,
+    lambda x: (x.sum(0, keepdim=True), x.sum(0, keepdim=True).flatten() * 2), lambda x: x[0, 0, 0].var(-1),
+    lambda x: x.sum(0, keepdim=True).flatten()])
+def test_dimensions_that_a_sum_keeps_and_a_view_drops_are_left_out(function) -> None:
+    compare(function, torch.arange(24.0).view(3, 4, 2).requires_grad_())
+
+
+def test_the_gradient_of_a_bias_is_a_sum_without_a_view() -> None:
+    x, bias = torch.randn(6, 8), torch.randn(6, requires_grad=True)
+    found = explained(lambda x, bias: F.linear(x, x, bias).tanh(), x, bias).compiled[0]
+    assert ".reshape" not in found.programs[1].source
+    assert "backward: dropped the kept dimensions of 1 sums" in found.optimised
+
+
 TURNS = {
     "sums of columns": lambda x, y, v: (x.softmax(-1).sum(0), (y * y).sum(-1), y.log_softmax(-1).sum(0, keepdim=True)),
     "views between": lambda x, y, v: (x.softmax(-1).t().reshape(8, -1).softmax(-1), x.softmax(-1)[3:].sum(0)),

@@ -117,7 +117,7 @@ def fused(rule: Callable[..., None], layouts: Layouts, count: int, names: list[s
     found_inf = given[-1] if len(given) == len(names) else None
     if found_inf is not None and found_inf.item():
         return
-    rows = [*zip(*filter(None, args[:count]), strict=True)]
+    rows = tuple(zip(*filter(None, args[:count])))  # noqa: B905  of one length, as was checked
     if layouts.loop and by_loop(rule, rows, given, decoupled, layouts.size):
         return
     settings = dict(zip(names, given))  # noqa: B905  the last ones have defaults
