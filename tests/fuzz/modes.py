@@ -540,6 +540,9 @@ EXPLAINED = explained(
     (".*", r"(sqrt|\*\* 0.5|log|acos|asin|acosh|atanh)\W.*complex", "value: ", "On a branch cut the sign of a zero "
      "decides, which PyTorch's vector loop loses.", if_apart),
     (".*", "ldexp", "stride: ", "PyTorch's ldexp lays powers of two out by whether it resized them.", in_a_layout),
+    (".*", "reciprocal|div|/", "value: -?inf at .*torch -?inf", "Rounding decides about the sign of a zero that a sum "
+     "leaves, and of what is divided by it.", if_apart),
+    (".*", "logaddexp", "value: ", "Near 0 a sum of exponentials is a rounding error of its logarithm.", if_apart),
     (".*", "copysign", "value: ", "What sign a NaN has is not defined.", if_apart),
     (".*", r"solve\((v\d+), \1\)", "value: ", "How far the solution is from the identity depends on the condition."),
     (".*", "complex", UNDEFINED, "Of complex numbers that are not finite PyTorch's vector loop and BLAS make other "
@@ -624,7 +627,7 @@ EXPLAINED = explained(
      "PyTorch's median has the tangent 0."),
     (".*gradients|checkpointed|captured", "(layer|batch|group)_norm", "value: |stride: ", "PyTorch's norms read a "
      "weight whose elements are apart as if they were not, and their derivatives take its layout.", in_a_layout),
-    ("compiled gradients|captured", "nll_loss|cross_entropy", "no error, torch RuntimeError .size mismatch",
+    ("second gradients|compiled gradients|captured", "nll_loss|cross_entropy", "no error, torch RuntimeError .size mism",
      "PyTorch's nll_loss takes one row with a list of one class, which the kernel of its derivative refuses; a graph "
      "has no such kernel."),
     ("second gradients", r"sgn\(", "ZeroTensors are immutable", "PyTorch's derivative of sgn is a zero that cannot be "
@@ -672,7 +675,7 @@ EXPLAINED = explained(
      "its second gradients.", looped),
     ("hessian", "layer_norm|batch_norm|group_norm|det|solve|inv", "value: ", "PyTorch takes saved factors and "
      "statistics for constants.", looped),
-    ("tangents", r"(\*\*|pow).*complex", r"value: .*j\)", "PyTorch's tangent of a complex power conjugates a factor.",
+    ("tangents", r"\*\*|pow", r"value: .*j\)", "PyTorch's tangent of a complex power conjugates a factor.",
      looped),
     ("tangents", "silu", r"value: .*j\)", "PyTorch's tangent of a complex silu has the conjugate of the slope."),
     ("tangents|batches|jacrev|jacfwd|hessian", "with_logits", "dtype: ", "In transforms PyTorch's loss has the "
