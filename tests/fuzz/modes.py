@@ -627,7 +627,7 @@ EXPLAINED = explained(
      "PyTorch's median has the tangent 0."),
     (".*gradients|checkpointed|captured", "(layer|batch|group)_norm", "value: |stride: ", "PyTorch's norms read a "
      "weight whose elements are apart as if they were not, and their derivatives take its layout.", in_a_layout),
-    ("second gradients|compiled gradients|captured", "nll_loss|cross_entropy", "no error, torch RuntimeError .size mism",
+    ("second gradients|compiled gradients|captured", "nll_loss|cross_entropy", "torch RuntimeError .size mismatch",
      "PyTorch's nll_loss takes one row with a list of one class, which the kernel of its derivative refuses; a graph "
      "has no such kernel."),
     ("second gradients", r"sgn\(", "ZeroTensors are immutable", "PyTorch's derivative of sgn is a zero that cannot be "

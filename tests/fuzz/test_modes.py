@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import pytest
 
+import mindtorch
 from mindtorch._backends.npu import simulator
-from tests.fuzz.modes import MODES, Drawn, case, shrink
+from tests.fuzz.modes import MODES, Drawn, case, compare, explanation, shrink
 from tests.support import torch
 
 SAMPLE = 30  #: programs of each mode
@@ -27,3 +28,23 @@ def test_a_program_that_differs_is_cut_to_the_lines_that_differ(monkeypatch: pyt
     monkeypatch.setattr("mindtorch.Tensor.exp", lambda self: self + 1)
     program = Drawn(["v1 = v0.sin()", "v2 = v0.exp()", "v3 = v2.cos()"], [torch.ones(2)])
     assert shrink("plainly", program).lines == ["v1 = v0", "v2 = v0.exp()"]
+
+
+@pytest.mark.parametrize("line, values", [
+    ("v1 = v0.sort(0)[0]", [2.0, 1.0, 2.0]), ("v1 = v0.max()", [2.0, 2.0, 1.0]),
+    ("v1 = lib.quantile(v0, 0.5)", [1.0, 1.0, 2.0])])
+def test_an_explanation_of_ties_does_not_hide_a_mistake(
+        line: str, values: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mistakes planted here are in the values, and in the order."""
+    program = Drawn([line], [torch.tensor(values)])
+
+    def unexplained() -> list[str]:
+        return [text for text in compare("jacfwd", program) if explanation("jacfwd", program, text) is None]
+
+    assert not unexplained()
+    right = {name: getattr(mindtorch.Tensor, name) for name in ("sort", "max", "quantile")}
+    for mistake in (lambda x: x * 2, lambda x: x.flip(0) * x):
+        for place, name in ((mindtorch.Tensor, "sort"), (mindtorch.Tensor, "max"), (mindtorch, "quantile")):
+            monkeypatch.setattr(place, name, lambda x, *args, name=name, mistake=mistake: right[name](
+                mistake(x), *args))
+        assert unexplained()
