@@ -630,7 +630,7 @@ EXPLAINED = explained(
     ("second gradients|compiled gradients|captured", "nll_loss|cross_entropy", "torch RuntimeError .size mismatch",
      "PyTorch's nll_loss takes one row with a list of one class, which the kernel of its derivative refuses; a graph "
      "has no such kernel."),
-    ("second gradients", r"sgn\(", "ZeroTensors are immutable", "PyTorch's derivative of sgn is a zero that cannot be "
+    (DERIVED, r"sgn\(", "torch .*ZeroTensors are immutable", "PyTorch's derivative of sgn is a zero that nothing is "
      "added to."),
     (DERIVED, r"cummax.*shape \((\d, )*0", "requires_grad: False, torch True|outputs, torch|^output 1: offset: ",
      "PyTorch's gradient of an empty cummax is its input."),
