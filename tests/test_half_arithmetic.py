@@ -51,3 +51,38 @@ FEW: dict[str, Callable[..., Any]] = {
     for strided in (False, True)])
 def test_few_numbers_are_converted_and_rounded_as_many_are_in_the_layout_of_the_operand(program: Program) -> None:
     assert_same_outcome(program)
+
+
+@pytest.mark.parametrize("strided", [False, True])
+@pytest.mark.parametrize("name", ["mse_loss", "smooth_l1_loss", "huber_loss"])
+@pytest.mark.parametrize("dtype", [mindtorch.float16, mindtorch.bfloat16])
+def test_gradients_of_losses_are_rounded_once(dtype: mindtorch.dtype, name: str, strided: bool) -> None:
+    """The doubled difference, or one part of the mean, may be beyond float16 where the gradient is not."""
+    x = mindtorch.from_numpy(np.random.default_rng(0).standard_normal((30, 700), np.float32) * 2e4).to(dtype)
+    x = x.t() if strided else x
+
+    def gradient(leaf: mindtorch.Tensor) -> mindtorch.Tensor:
+        leaf.requires_grad_()
+        loss = getattr(mindtorch.nn.functional, name)(leaf, leaf.detach().flip(0))
+        return mindtorch.autograd.grad(loss, leaf, mindtorch.ones_like(loss))[0]
+
+    assert gradient(x.clone()).equal(gradient(x.float()).to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [mindtorch.float16, mindtorch.bfloat16])
+def test_means_at_an_index_are_rounded_once(dtype: mindtorch.dtype) -> None:
+    x = (mindtorch.from_numpy(np.random.default_rng(0).standard_normal(900, np.float32)) + 100).to(dtype)
+    found = x.new_zeros(3).index_reduce(0, mindtorch.arange(900) % 3, x, "mean", include_self=False)
+    assert found.equal(x.double().view(300, 3).mean(0).to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [mindtorch.float16, mindtorch.bfloat16])
+def test_distances_take_half_precision_where_a_product_computes_them(dtype: mindtorch.dtype) -> None:
+    x = mindtorch.arange(90.0).view(30, 3).sin().to(dtype)
+    assert mindtorch.cdist(x, x.flip(0)).equal(mindtorch.cdist(x.float(), x.float().flip(0)).to(dtype))
+
+
+@each_program(*[lambda t, dtype=dtype: t.cdist(t.ones(5, 3, dtype=getattr(t, dtype)), t.ones(4, 3))
+                for dtype in ("float16", "bfloat16")])
+def test_distances_of_few_rows_refuse_half_precision(program: Program) -> None:
+    assert_same_outcome(program)

@@ -155,9 +155,14 @@ operator only:
 
 
 def meta_cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None = None) -> Spec:
-    shape = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     if x1.numel() and x2.numel():
         check_takes(x1._dtype not in (float16, bfloat16), "cdist", x1._dtype)
+    return meta_euclidean_dist(x1, x2)
+
+
+def meta_euclidean_dist(x1: Tensor, x2: Tensor) -> Spec:
+    shape = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    if x1.numel() and x2.numel():
         check(x1._dtype is x2._dtype,
               lambda: f"expected scalar type {NAMES[x1._dtype.name]} but found {NAMES[x2._dtype.name]}")
     return Spec((*shape, x1.shape[-2], x2.shape[-2]), x1._dtype)
@@ -202,7 +207,7 @@ def second_cdist_grad(grad: Tensor, x1: Any, x2: Any, p: float, result: Tensor) 
 
 
 operator("cdist", composite=cdist, autocast="float32")
-operator("_euclidean_dist", lambda x1, x2: meta_cdist(x1, x2, 2.0), jointly={"x1, x2": euclidean_grad})
+operator("_euclidean_dist", meta_euclidean_dist, jointly={"x1, x2": euclidean_grad})
 operator("_cdist_forward", meta_cdist, batching=trailing(), node="CdistBackward0",
          x1=lambda grad, x1, x2, p, result: cdist_backward(grad.contiguous(), x1, x2, p, result), x2=second_cdist_grad)
 operator("_cdist_backward", meta_cdist_backward, jointly={"grad, x1, x2, cdist": not_implemented("_cdist_backward")})

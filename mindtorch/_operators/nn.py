@@ -3,10 +3,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from .._backends.common.casts import check_cast
-from .._backends.common.pointwise import Pointwise
+from .._backends.common.pointwise import Pointwise, result_type
 from .._base.about import about
 from .._base.errors import NAMES, check, check_broadcast, check_real
 from .._base.layout import Spec, broadcast_shapes
@@ -18,7 +19,7 @@ from .._dispatch.aten import (
 from .._dispatch.dispatcher import is_seen
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
-from .._dtype import FLOATING, bool_, int64, uint8
+from .._dtype import FLOATING, bool_, float32, int64, uint8
 from .._tensor import Tensor
 from .._transforms.batching.frames import Frame, filled
 from .._transforms.batching.rules import aligned, composed, each_element, is_tensor, with_defaults
@@ -108,6 +109,19 @@ def difference(self: Tensor, target: Any, grad_output: Tensor) -> Any:
     return self - target
 
 
+def rounded_once(composite: Callable[..., Any]) -> Callable[..., Any]:
+    """Let the gradient of a loss compute half precision in float32, as ATen's loops do."""
+    @wraps(composite)
+    def call(grad_output: Tensor, self: Tensor, target: Tensor, *settings: Any) -> Any:
+        given, dtype = (grad_output, self, target), result_type((grad_output, self, target))
+        if dtype.category != FLOATING or dtype.itemsize > 2:
+            return composite(*given, *settings)
+        return composite(*[x.to(float32) for x in given], *settings).to(dtype)
+
+    return call
+
+
+@rounded_once
 def composite_mse_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int) -> Any:
     return scaled(2 * difference(self, target, grad_output), grad_output, reduction).contiguous()
 
@@ -118,11 +132,13 @@ def clamped(z: Any, bound: float) -> Any:
     return where(z.abs() == bound, z.sign() * bound, between) if differentiates(z) else between
 
 
+@rounded_once
 def composite_smooth_l1_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:
     z = difference(self, target, grad_output)
     return scaled(clamped(z / beta, 1) if beta else z.sign(), grad_output, reduction).contiguous()
 
 
+@rounded_once
 def composite_huber_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
     return scaled(clamped(self - target, delta), grad_output, reduction).contiguous()
 

@@ -120,6 +120,7 @@ def euclidean_dist(x1: np.ndarray, x2: np.ndarray) -> np.ndarray:
     """Compute distances by one matrix product: fast, but inexact for close rows far from 0, so their middle is moved
     there, unless that moves a row away from it.
     """
+    x1, x2 = to_opmath(x1), to_opmath(x2)
     first, second = of_both = [total(np.square(x), (x.ndim - 1,)) for x in (x1, x2)]
     if x1.size and np.isfinite(middle := x1.mean(-2, keepdims=True)).all():
         moved = [x - middle for x in (x1, x2)]

@@ -21,7 +21,7 @@ from ...common.half import part_for
 from ..along import starts
 from ..rows import Prepared
 from . import CPU_KERNELS
-from .reduction import to_opmath
+from .reduction import is_half, to_opmath
 
 Array = np.ndarray
 lowest, highest = np.minimum.reduce, np.maximum.reduce  # type: Any, Any
@@ -238,6 +238,11 @@ REDUCTIONS: dict[str, tuple[Any, Callable[[np.dtype], Any]]] = {
 def reduce_at(x: Array, key: Key, values: Any, reduce: str, include_self: bool) -> None:
     """Reduce values into the elements at an index; with ``include_self``, together with their old values."""
     ufunc, start = REDUCTIONS[reduce]
+    if reduce == "mean" and is_half(x):  # which would round each sum
+        wide = to_opmath(x)
+        reduce_at(wide, key, to_opmath(values), reduce, include_self)
+        x[...] = wide
+        return
     if not include_self:
         x[key] = start(x.dtype)
     update_at(ufunc, x, key, values)

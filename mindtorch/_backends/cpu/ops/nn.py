@@ -13,7 +13,7 @@ from ...common.blocks import SMALL, each_block
 from ..along import put_along, taken_along
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
-from .reduction import maximum, minimum, to_opmath
+from .reduction import as_dtype, is_half, maximum, minimum, to_opmath
 
 NONE, MEAN, SUM = 0, 1, 2
 array = np.ndarray
@@ -62,15 +62,22 @@ def are_alike(*arrays: array) -> bool:
 
 
 def loss_backward(slope: Callable[..., Any]) -> Prepared:
-    """Return what prepares ``op(grad_output, self, target, reduction, number)`` for contiguous float32 or float64: the
-    slope by element, which ``slope`` writes over the differences, times the gradient.
+    """Return what prepares ``op(grad_output, self, target, reduction, number)`` for contiguous tensors: the slope by
+    element, which ``slope`` writes over the differences, times the gradient. Half precision is computed in float32.
     """
     def prepare(grad: array, self: array, target: array, reduction: int, *number: Any) -> Callable[..., array] | None:
-        if self.dtype.char not in "fd" or not are_alike(self, target) or grad.ndim or grad.dtype != self.dtype:
+        half = is_half(self)
+        if not (half or self.dtype.char in "fd") or not are_alike(self, target) or grad.ndim or (
+                grad.dtype != self.dtype):
             return None
-        size, kind = self.size, self.dtype.type
+        size, narrow, kind = self.size, self.dtype, np.float32 if half else self.dtype.type
 
         def run(grad: array, self: array, target: array) -> array:
+            if half:
+                return as_dtype(of_floats(*[as_dtype(x, loops.SINGLE) for x in (grad, self, target)]), narrow)
+            return of_floats(grad, self, target)
+
+        def of_floats(grad: array, self: array, target: array) -> array:
             out, scale = allocate(self.shape, self.dtype), grad / kind(size) if reduction == MEAN else grad
             x, y, result = (a.reshape(-1) for a in (self, target, out))
 
