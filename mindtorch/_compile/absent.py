@@ -40,7 +40,7 @@ def without(graph: Graph, tangents: Sequence[Value], absent: set[Value]) -> tupl
     for step in graph.steps:
         zero.take(step)
     left = [i for i, value in enumerate(graph.outputs) if value not in zero.unreached]
-    outputs = [zero.made_for(zero.renamed.get(graph.outputs[i], graph.outputs[i])) for i in left]
+    outputs = [zero.made_for(graph.outputs[i]) for i in left]
     constants = {**graph.constants}
     return Graph([*graph.inputs], zero.steps, outputs, constants, graph.name), left
 
@@ -52,13 +52,12 @@ class Zeros:
         self.zero = {*absent, *[value for value, tensor in graph.constants.items() if is_zero(tensor)]}
         self.unreached = {*absent}  #: values that are computed of absent gradients and of no others
         self.gradients = {*tangents}
-        self.renamed: dict[Value, Value] = {}
         self.made: dict[Value, Value] = {}
         self.steps: list[Step] = []
 
     def take(self, step: Step) -> None:
-        """Keep a step, unless it makes zeros or adds them."""
-        args = with_values(step.args, self.renamed)
+        """Keep a step, unless it makes zeros."""
+        args = step.args
         of_gradients = [value for value in values_in(args) if value in self.gradients]
         outputs = [value for value in step.outputs if value is not None]
         self.gradients.update(outputs if of_gradients else ())
@@ -69,8 +68,6 @@ class Zeros:
             self.steps += [] if of_gradients else [replace(step)]
         elif of_gradients and self.makes_zeros(step, args, of_gradients):
             self.zero.update(outputs)
-        elif step.op.name == "add.Tensor" and (other := self.other_summand(args, step.outputs[0])) is not None:
-            self.renamed[step.outputs[0]] = other
         else:
             given = {value: self.made_for(value) for value in values_in(args)}
             self.steps.append(replace(step, args=with_values(args, given), outputs=[*step.outputs]))
@@ -89,17 +86,6 @@ class Zeros:
             return False
         return all(value in self.zero for value in values_in(data) if value.dtype.is_floating_point
                    or value.dtype.is_complex)
-
-    def other_summand(self, args: Any, out: Value) -> Value | None:
-        """Return the value that a sum with zeros is, if it is laid out as the sum is."""
-        first, second, factor = (*args, 1)[:3]
-        for zeros, other in ((second, first), (first, second)):
-            if zeros not in self.zero or other.__class__ is not Value or other in self.zero or (
-                    other in self.unreached and out not in self.unreached) or (other is second and factor != 1):
-                continue
-            if (other.shape, other.stride, other.dtype) == (out.shape, out.stride, out.dtype):
-                return other
-        return None
 
     def made_for(self, value: Value) -> Value:
         """Return zeros in place of a value that no step computes any more; another value as it is."""

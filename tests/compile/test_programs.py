@@ -539,3 +539,18 @@ def test_an_input_with_other_data_in_the_backward_pass(dynamic) -> None:
         else:
             with pytest.raises(expected, match="its data was replaced"):
                 torch.autograd.grad(result.sum(), x)
+
+
+def test_views_of_a_sum_of_which_one_summand_is_absent_keep_its_memory() -> None:
+    def function(b):
+        variance = b.var(-1)
+        both = torch.cat([variance.square(), variance])
+        chosen = both.masked_fill(both > 0, 2.0)
+        both.abs_()
+        return both, chosen
+
+    compiled, gradients = torch.compile(function, fullgraph=True), []
+    for call in (compiled, function):
+        b = torch.linspace(-1, 1, 8200).view(2, 4100).cos().requires_grad_()
+        gradients.append(torch.autograd.grad(call(b)[0], b, torch.arange(1.0, 5.0))[0])
+    torch.testing.assert_close(*gradients)
