@@ -85,7 +85,7 @@ def check_elu_backward(promoted: DType, grad_output: Tensor, alpha: Any, scale: 
 
 
 def elu_double_backward(grad: Tensor, grad_output: Tensor, alpha: Any, scale: Any, input_scale: Any,
-                        is_result: bool, self_or_result: Any) -> Tensor:
+                        is_result: bool, self_or_result: Any) -> Any:
     product = grad * grad_output * input_scale
     if not is_result:
         product = elu_backward(product, alpha, scale, input_scale, is_result, self_or_result)

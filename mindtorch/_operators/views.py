@@ -238,7 +238,7 @@ def as_strided_grad(grad: Tensor, self_shape: Any, self_stride: Any, self_offset
     inner = tuple(self_shape[d] for d in longer), tuple(self_stride[d] for d in longer)
     start = min(self_offset, storage_offset)
     length = max(storage_size(size, stride, storage_offset - start), storage_size(*inner, self_offset - start))
-    storage = spread(grad, length, size, stride, storage_offset - start)
+    storage: Tensor = spread(grad, length, size, stride, storage_offset - start)
     if may_overlap(*inner):
         storage.div_(spread(grad.new_ones(inner[0]), length, *inner, self_offset - start))
     return storage.as_strided(self_shape, self_stride, self_offset - start)

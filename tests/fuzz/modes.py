@@ -593,8 +593,8 @@ EXPLAINED = explained(
      "check the size of the kernel."),
     ("inference", "", "^(conj|neg): True, torch False$", "In inference mode PyTorch's composite operators resolve what "
      "is conjugated or negated when it is read.", if_resolved),
-    ("compiled.*|captured", "", r"^(output \d: )?(conj|neg): ", "A graph's outputs are conjugated and negated as its "
-     "operators leave them.", if_resolved),
+    ("compiled.*|captured|pipeline", "", r"^(output \d: )?(conj|neg): ", "A graph's outputs are conjugated and negated "
+     "as its operators leave them.", if_resolved),
     (".*npu.*", "select_scatter|as_strided", "value: ", "Tensors that come to a device are contiguous there.",
      in_a_layout),
     (".*npu.*", "(var|std)_mean", r"value: -?inf at .*torch nan", "PyTorch adds differences from a mean that is "
@@ -623,6 +623,8 @@ EXPLAINED = explained(
      "multiply NaN by 0."),
     ("tangents|jacfwd", "cross_entropy.* shape .0", r"value: nan at \[\], torch -?0", "Of no elements PyTorch's loss "
      "has the tangent 0."),
+    ("tangents|jacfwd", "logsumexp.* shape .0", "value: -?0.0 at .*torch nan", "PyTorch's tangent of logsumexp of "
+     "nothing divides 0 by 0."),
     ("tangents|jacfwd", "median.*complex.* shape .0", r"value: .nan\+nanj. at \[\], torch -?0", "Of no elements "
      "PyTorch's median has the tangent 0."),
     (".*gradients|checkpointed|captured", "(layer|batch|group)_norm", "value: |stride: ", "PyTorch's norms read a "
