@@ -266,7 +266,8 @@ def by_loop(name: str, row: Callable[[Any, Any], Any]) -> Callable[[Any, Any], A
         dtype = np.result_type(*[a for a in (x, n) if a.__class__ is np.ndarray])
         given, degrees = given.astype(dtype, copy=False), degrees.astype(dtype, copy=False)
         found = None
-        if dtype.char in loops.polynomial.loops and given.size and degrees.size:
+        of_one = degrees.ndim == 0 and given.size > FEW  # whose steps NumPy computes by vectors
+        if dtype.char in loops.polynomial.loops and given.size and degrees.size and not of_one:
             found = looped(loops.polynomial, 2 * given - 1 if shifted else given, degrees, kind)
         return row(x, n) if found is None else found
 
