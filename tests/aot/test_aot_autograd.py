@@ -279,7 +279,8 @@ def test_random_programs_compute_what_they_do_as_they_are_written() -> None:
     """Except for the bases that autograd knows, and for an error at once where eager's backward pass has one."""
     for seed in range(20):
         found = differences(generate(seed), "aot_eager")
-        assert "call 0: gradients: None for RuntimeError" in found or all(": bases:" in line for line in found), seed
+        refused = any(line.startswith("call 0: gradients: None for RuntimeError") for line in found)
+        assert refused or all(": bases:" in line for line in found), seed
 
 
 @pytest.mark.parametrize("compiled", ["aot_function", "aot_eager", "inductor"])
