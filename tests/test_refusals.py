@@ -159,3 +159,13 @@ def test_nesterov_needs_a_momentum_and_no_dampening(program: Program) -> None:
 )
 def test_weights_and_sorters_have_the_size_and_dtype_of_what_they_belong_to(program: Program) -> None:
     assert_same_outcome(program)
+
+
+@each_program(
+    lambda t: t.nn.functional.nll_loss(t.ones(2, 3), t.tensor([0, 1]), t.ones(3, dtype=t.float64)),
+    lambda t: t.nn.functional.nll_loss(t.ones(2, 3), t.tensor([0, 1]), t.ones(3, dtype=t.float16)),
+    lambda t: t.nn.functional.cross_entropy(t.ones(2, 3), t.tensor([0, 1]), t.ones(3, dtype=t.float64)),
+    lambda t: t.nn.functional.nll_loss(t.ones(2, 3, 2, 2), t.zeros(2, 2, 2, dtype=t.int64), t.ones(3).double()),
+)
+def test_weights_of_classes_have_the_dtype_of_what_they_weigh(program: Program) -> None:
+    assert_same_outcome(program)

@@ -29,6 +29,15 @@ EQUIVALENT = [Equivalent(*row) for row in (
     ("distributions/mixture_same_family.py",
      "sizes = zip(reversed(mixture_shape), reversed(batch_shape), strict=False)",
      "sizes = (zip(reversed(mixture_shape), reversed(batch_shape)))", "zip is not strict unless it is asked to be"),
+    ("export/_trace.py", "for leaf, spec, source in zip(self.leaves, self.specs, self.sources, strict=True):",
+     "for leaf, spec, source in (zip(self.leaves, self.specs, self.sources)):",
+     "the three lists are made of the same leaves"),
+    ("fx/_tabular.py",
+     'return "\\n".join("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()',
+     'return "\\n".join("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=False)).rstrip()',
+     "each line of a table has as many cells as the table has columns"),
+    ("_base/loops/bodies/sampling.py", "BLOCK = 256  #: places that are sampled at a time",
+     "BLOCK = 257  #: places that are sampled at a time", "the places of a block are sampled each by itself"),
 )]
 
 

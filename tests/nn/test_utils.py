@@ -103,3 +103,13 @@ def test_a_prefix_is_taken_off_the_names_of_a_state_and_of_its_metadata():
 )
 def test_a_packed_sequence_is_made_of_its_parts(program):
     assert_same_outcome(program)
+
+
+def test_values_are_scattered_and_gathered_along_the_first_dimension():
+    from mindtorch.nn.parallel.scatter_gather import gather, scatter
+
+    x = mindtorch.arange(12.0).reshape(4, 3)
+    parts = scatter({"x": x, "n": 2}, ["cpu", "cpu"])
+    assert [part["x"].tolist() for part in parts] == [x[:2].tolist(), x[2:].tolist()] and parts[0]["n"] == 2
+    assert gather(parts, "cpu")["x"].equal(x) and gather([x, x], "cpu", 1).shape == (4, 6)
+    assert gather([x.sum(), x.sum()], "cpu").tolist() == [66, 66]
