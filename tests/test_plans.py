@@ -9,6 +9,7 @@ import pytest
 import mindtorch as torch
 from mindtorch._backends.cpu.ops.linalg import linear
 from mindtorch._backends.cpu.plans import MISSES, Plans, key_of
+from mindtorch._backends.cpu.rows import shares_memory
 from mindtorch.nn import functional as F
 from tests.benchmarks.walk import step, walk
 
@@ -199,3 +200,14 @@ def test_a_prepared_linear_computes_what_its_first_call_did(shape, biased):
     run = linear(input, weight, bias)
     for given in input, input * 2:
         assert np.array_equal(run(given, weight, bias), given @ weight.T + (0.0 if bias is None else bias))
+
+
+def test_a_result_is_new_memory_unless_it_is_an_input_or_a_view_of_one():
+    x, y, memory = np.arange(6.0), np.arange(6.0), bytearray(48)
+    fixed, of_memory = np.arange(3.0), np.frombuffer(memory)
+    fixed.flags.writeable = False
+    aliases = [(x, [x]), (x, [y, [y, x]]), (x[1:], [x]), (x[1:], [x[:3]]), (x[1:], [[y, x]]), (fixed, []),
+               (of_memory, [np.frombuffer(memory)]), (of_memory[1:], [of_memory])]
+    assert all(shares_memory(array, inputs) for array, inputs in aliases)
+    apart = [(x, []), (x, [y, 3, None]), (x, [[y]]), (x[1:], [y]), (of_memory, [x])]
+    assert not any(shares_memory(array, inputs) for array, inputs in apart)
