@@ -504,3 +504,12 @@ def test_options_are_those_of_inductor_by_name_and_type() -> None:
     torch.compile(len, options={"max_autotunee": True}, backend="eager")
     assert torch._inductor.list_mode_options("reduce-overhead") == {"triton.cudagraphs": True}
     assert {*torch._inductor.list_mode_options("max-autotune")} <= {*torch._inductor.list_options()}
+
+
+def test_a_tuple_that_a_result_holds_twice_is_one_tuple() -> None:
+    def twice(x):
+        pair = (x + 1, x)
+        return pair, [pair]
+
+    first, (second,) = torch.compile(twice, backend="eager", fullgraph=True)(torch.ones(2))
+    assert first is second and first[0].tolist() == [2, 2]

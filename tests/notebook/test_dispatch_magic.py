@@ -190,3 +190,4 @@ def test_many_operators_are_folded_by_module_and_equal_ones_are_one(name):
     assert ("kernel" in text.splitlines()[1]) == (name == "mindtorch"), "PyTorch's kernels are in no file here"
     page = Checker(viz.dispatch_page(trace.events, trace.asked, trace.first, trace.modules))
     assert page.tags.count("details") == 5
+    assert any(name == "class" and "mt-device mt-cpu" in (value or "") for name, value in page.attributes)

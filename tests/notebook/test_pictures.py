@@ -278,6 +278,7 @@ def test_the_numbers_of_a_grid_are_written_alike(values, written):
 def test_each_npu_has_a_look_of_its_own_next_to_its_name():
     looks = [device_class(device) for device in ("cpu", "meta", "npu", "npu:0", "npu:1", "npu:2", "npu:3")]
     assert len(set(looks)) == 7 and device_class("npu:4") == device_class("npu:0")
+    assert looks[:4] == ["mt-cpu", "mt-meta", "mt-npu", "mt-npu mt-d0"]
     assert Checker(device_badge("npu:12")).text == "npu:12"
 
 

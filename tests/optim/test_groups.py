@@ -183,6 +183,8 @@ def test_a_hook_that_returns_no_pair():
         optimizer.step()
 
     same(program, message=False)
+    with pytest.raises(RuntimeError, match=r"must return None or a tuple of \(new_args, new_kwargs\), but got 1\.$"):
+        program(mindtorch)
 
 
 def test_an_optimizer_of_ones_own():

@@ -265,3 +265,9 @@ def test_addmm_of_a_sparse_matrix_adds_with_its_factors(factors: dict[str, float
     mat1 = mindtorch.arange(8.0).reshape(2, 4)
     found = mindtorch.sparse.addmm(mat, mat1.to_sparse(), dense, **factors)
     assert mindtorch.equal(found, factors.get("beta", 1.0) * mat + factors.get("alpha", 1.0) * (mat1 @ dense))
+
+
+@pytest.mark.parametrize(("layout", "blocks"), [("sparse_coo", None), ("sparse_csr", None), ("sparse_bsr", (2, 2))])
+def test_last_dimensions_are_dense_in_each_layout_that_is_asked_for(layout, blocks) -> None:
+    made = mindtorch.ones(4, 4, 2).to_sparse(layout=getattr(mindtorch, layout), blocksize=blocks, dense_dim=1)
+    assert made.dense_dim() == 1 and made.values().shape == ((4, 2, 2, 2) if blocks else (16, 2))
