@@ -169,3 +169,16 @@ def test_weights_and_sorters_have_the_size_and_dtype_of_what_they_belong_to(prog
 )
 def test_weights_of_classes_have_the_dtype_of_what_they_weigh(program: Program) -> None:
     assert_same_outcome(program)
+
+
+@each_program(
+    lambda t: t.ormqr(t.ones(2, 3, 3), t.ones(2, 3), t.ones(3, 3)),
+    lambda t: t.ormqr(t.ones(2, 3, 3), t.ones(2, 3), t.ones(4, 3, 3)),
+    lambda t: t.ormqr(t.ones(2, 3, 3), t.ones(4, 3), t.ones(2, 3, 3)),
+    lambda t: t.histogramdd(t.ones(5, 2), [3, 3, 3]), lambda t: t.histogramdd(t.ones(2, 5), [3, 3]),
+    lambda t: t.histogramdd(t.ones(5, 2), [3, 3])[0].shape, lambda t: t.pdist(t.arange(6.0).reshape(3, 2)),
+    *[lambda t, mode=mode: t.cdist(t.ones(2, 3), t.zeros(3, 3), compute_mode=mode) for mode in (  # type: ignore[misc]
+        "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist", "other")],
+)
+def test_batches_bins_and_modes_are_those_that_are_asked_for(program: Program) -> None:
+    assert_same_outcome(program)

@@ -276,8 +276,11 @@ def meta_ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, 
           lambda: f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2] and not less than "
                   f"tau.shape[-1], got other {list(other.shape)}, input {list(self.shape)}, tau {list(tau.shape)}")
     check(tau.shape[-1] <= self.shape[-1], "torch.ormqr: tau.shape[-1] must be less than or equal to input.shape[-1]")
-    check(other.ndim == self.ndim and batch_of(other) == batch_of(self), lambda: "torch.ormqr: batch dimensions of "
-          f"other.shape to be equal to input.shape[:-2], but got {list(other.shape)}")
+    check(other.ndim == self.ndim, lambda: "torch.ormqr: Expected other to have the same number of dimensions as "
+          f"input, but got other.ndim equal to {other.ndim} and input.ndim is equal to {self.ndim}")
+    for name, batch in ("tau", tau.shape[:-1]), ("other", batch_of(other)):
+        check(batch == batch_of(self), lambda: f"torch.ormqr: Expected batch dimensions of {name} to be equal to "  # noqa: B023
+              f"input.shape[:-2], but got {list(batch)}")  # noqa: B023
     check(other._dtype is self._dtype, lambda: "torch.ormqr: Expected input and other to have the same dtype, but "
           f"input has dtype {NAMES[self._dtype.name]} and other has dtype {NAMES[other._dtype.name]}")
     check_lapack("ormqr_cpu", self._dtype)

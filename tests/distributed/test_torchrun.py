@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from mindtorch import distributed
 from mindtorch._run import launch
 
 from .running import needs_mpi
@@ -35,3 +36,7 @@ def test_a_program_is_run_again_if_it_fails_and_not_if_it_is_told_to_end(statuse
     options = argparse.Namespace(module=False, script="x.py", arguments=[], max_restarts=2, nodes=1, count=1,
                                  label=False, master_addr="localhost", master_port=1)
     assert launch.launch_as_told(options) == statuses[-1] and len(statuses) - len([*ended]) == runs
+
+
+def test_every_name_that_the_package_lists_is_there() -> None:
+    assert len(dir(distributed)) > 50 and all(hasattr(distributed, name) for name in dir(distributed))
