@@ -85,7 +85,7 @@ class BackwardSteps:
             return
         roots, gradients = _roots((tensor,), None if gradient is None else (gradient,))
         task = new(Task)
-        task._links = tuple([(i, *root) for i, root in enumerate(roots)])
+        task.roots = roots
         task.keep_graph = retain_graph
         self.total = len(task.count()[0])
         self._task = task
@@ -116,7 +116,7 @@ class BackwardSteps:
     def _finish(self) -> None:
         self._run, self._nodes = None, []
         if self._task is not None:
-            self._task._links = ()
+            self._task.roots = ()
 
     @contextmanager
     def _as_backward(self, running: Task) -> Iterator[None]:

@@ -178,7 +178,8 @@ class Session:
                 failing = self.run(tests, None)
                 done = tests[:tests.index(failing)] if failing else tests
                 rows = [(test, self.known.seconds[test], sorted(self.known.reached[test])) for test in done]
-                rows += [(failing, -1., [])] * bool(failing)
+                if failing:
+                    rows.append((failing, -1., []))
                 with open(self.folder.with_suffix(".jsonl"), "a", encoding="utf-8") as out:
                     out.writelines(json.dumps(row) + "\n" for row in rows)
                 tests = tests[len(done) + 1:] if not self.end.late else []

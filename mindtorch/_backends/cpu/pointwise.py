@@ -71,7 +71,7 @@ def number_array(number: Any, dtype: DType) -> np.ndarray:
 def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., Any]:
     """Return the kernel for any operands, which keeps plans of promotion, broadcasting and strides."""
     count, unpromoted, opmath_scalars = meta.count, meta.unpromoted, meta.opmath_scalars
-    ufunc = row.ufunc if isinstance(row, PreparedUfunc) else row
+    ufunc: Any = row.ufunc if isinstance(row, PreparedUfunc) else row
     is_ufunc = isinstance(ufunc, np.ufunc)
     plans, pairs = Plans(), Plans()  # of all calls; of two tensors of which none is converted, by their layouts alone
 
