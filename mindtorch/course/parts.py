@@ -252,10 +252,10 @@ def replace_engine(function: Callable[[Sequence[Any], Sequence[Any]], None]) -> 
     """
     _check_callable("replace_engine", function, 2, 2, "def engine(roots, gradients)")
 
-    def run(roots: Sequence[Any], gradients: Sequence[Any], keep_graph: bool, create_graph: bool,
-            inputs: Any = None, capture: bool = False) -> Any:
+    def run(roots: Sequence[Any], gradients: Sequence[Any], retain_graph: bool | None, create_graph: bool,
+            inputs: Any = None, capture: bool = False, own: bool = False) -> Any:
         if create_graph or inputs is not None:
-            return _seams["engine"].own(roots, gradients, keep_graph, create_graph, inputs, capture)
+            return _seams["engine"].own(roots, gradients, retain_graph, create_graph, inputs, capture, own)
         if local.pipeline is not None:
             local.pipeline.flush()
         nodes = _below(roots)
@@ -270,7 +270,7 @@ def replace_engine(function: Callable[[Sequence[Any], Sequence[Any]], None]) -> 
             for leaf, gradient in zip(leaves, before, strict=True):
                 leaf._grad = gradient
             raise
-        if not keep_graph:
+        if not retain_graph:
             for node in nodes:
                 node.release_variables()
         return ()
