@@ -328,3 +328,11 @@ def test_masks_by_their_corner_are_pytorch_s(size, corner):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         same(attended)
+
+
+@pytest.mark.parametrize("shape", [(0, 4, 5, 8), (2, 4, 0, 8)])
+def test_flash_attention_of_nothing_is_nothing(shape):
+    query = mindtorch.ones(shape, requires_grad=True)
+    out, logsumexp = mindtorch.ops.aten._scaled_dot_product_flash_attention_for_cpu(query, query, query, 0.0, True)
+    out.sum().backward()
+    assert out.shape == query.grad.shape == shape and logsumexp.numel() == 0

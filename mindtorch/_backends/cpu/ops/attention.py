@@ -204,7 +204,7 @@ def is_together(query: Array, key: Array) -> bool:
     float32 or float64.
     """
     return (query.shape[1] == key.shape[1] and query.dtype.char in "fd" and query.size <= TOGETHER
-            and query.shape[0] * query.shape[1] * query.shape[2] * key.shape[2] <= TOGETHER)
+            and 0 < query.shape[0] * query.shape[1] * query.shape[2] * key.shape[2] <= TOGETHER)
 
 
 def scores_of(scale: float | None, query: Array, key: Array, attn_mask: Any) -> tuple[Array, Array]:
