@@ -199,13 +199,13 @@ def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, 
     seen = bool(local.dispatch_modes or reduce(or_, map(KEYS, filter(IS_GIVEN, gradients)), 0) & PYTHON)
     watched = seen or task.needed is not None or AnomalyMode.enabled
     joins, buffers, ready = None, Buffers(), []
-    node, arrived = at_root(task, *roots[0], gradients[0]) if len(roots) == 1 else (task, [*gradients])
+    task.node, arrived = at_root(task, *roots[0], gradients[0]) if len(roots) == 1 else (task, [*gradients])
     while True:
-        if watched or node._hooks is not None or node.__class__ is AccumulateGrad:
+        if (node := task.node)._hooks is not None or watched or node.__class__ is AccumulateGrad:
             results = run_watched(node, arrived, task, create_graph, own)
             own = own and node._hooks is None and node not in task.captures
         else:
-            task.node, results = node, node.apply(arrived)
+            results = node.apply(arrived)
             if node._holds and not task.keep_graph:
                 node.release_variables()
         links = results.links if results.__class__ is Sent else node._links
@@ -238,7 +238,7 @@ def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, 
         results = gradient = array = given = None  # type: ignore[assignment]  # only a node refers to what it is given
         if not ready:
             return
-        _, node, arrived, own = heappop(ready)
+        _, task.node, arrived, own = heappop(ready)
 
 
 def at_root(task: Task, node: Node, number: int, gradient: Any) -> tuple[Node, list[Any]]:

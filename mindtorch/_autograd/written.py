@@ -25,16 +25,16 @@ time. For ``exp``, whose derivative is ``grad * result``, the functions are
         node.saved[0] = save(twin(result), 0, node)
         return result
 
-    def apply(node, grads):
-        if (saved := node.saved) is None:
-            raise freed(node)
+    def apply(self, grads):
+        if (saved := self.saved) is None:
+            raise freed(self)
         if (grad := grads[0]) is None:
-            return apply_all(node, grads, saved)
+            return apply_all(self, grads, saved)
         result_0, = saved
         if result_0.__class__ is Saved:
-            result_0 = result_0.unpack(node)
+            result_0 = result_0.unpack(self)
         elif result_0.__class__ in TENSOR_TYPES and result_0._version_counter is not None:
-            check_unchanged(result_0, 0, node)
+            check_unchanged(result_0, 0, self)
         return [formula_0(grad, result_0)]
 
 If several inputs may require grad, a third function, ``keep``, builds the list of saved values for those that do.
@@ -232,17 +232,17 @@ def applying(plan: Any, width: int, op: str, apply_all: Callable[..., Any]) -> C
     names: dict[str, Any] = {"apply_all": apply_all}
     kept = [f"{name}_{index}" for index, name in enumerate(plan.names)]
     values = ["grad", *kept, "grads"]
-    lines = ["def apply(node, grads):", "    if (saved := node.saved) is None:", "        raise freed(node)",
+    lines = ["def apply(self, grads):", "    if (saved := self.saved) is None:", "        raise freed(self)",
              "    if (grad := grads[0]) is None" + (" or ((task := local.task) is not None and task.needed is not None)"
                                       if len(plan.formulas) > 1 else "") + ":",
-             "        return apply_all(node, grads, saved)"]
+             "        return apply_all(self, grads, saved)"]
     if kept:
         lines.append(f"    {', '.join(kept)}, = saved")
     for index in plan.tensors:
         lines += [f"    if {kept[index]}.__class__ is Saved:",
-                  f"        {kept[index]} = {kept[index]}.unpack(node)",
+                  f"        {kept[index]} = {kept[index]}.unpack(self)",
                   f"    elif {kept[index]}.__class__ in TENSOR_TYPES and {kept[index]}._version_counter is not None:",
-                  f"        check_unchanged({kept[index]}, 0, node)"]
+                  f"        check_unchanged({kept[index]}, 0, self)"]
     results = ["None"] * width
     for number, (where, formula, needs) in enumerate(plan.formulas):
         names[f"formula_{number}"] = formula

@@ -37,10 +37,10 @@ class Layer:
         self.run, self.function = run, function
         self.thread, self.running = threading.get_ident(), False
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self.running = True
         try:
-            return self.run(*args)
+            return self.run(*args, **kwargs)
         finally:
             self.running = False
 
@@ -53,12 +53,12 @@ class Seam:
         self.layers: list[Layer] = []
         self.undo: Callable[[], None]
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         here = threading.get_ident()
         for layer in reversed(self.layers):
             if layer.thread == here and not layer.running:
-                return layer(*args)
-        return self.own(*args)
+                return layer(*args, **kwargs)
+        return self.own(*args, **kwargs)
 
     @property
     def __wrapped__(self) -> Callable[..., Any]:

@@ -19,7 +19,8 @@ import pytest
 
 import mindtorch
 from mindtorch import registry
-from mindtorch._autograd.derivative import OperatorNode
+from mindtorch._autograd import derivative
+from mindtorch._autograd.derivative import OperatorNode, applying
 from mindtorch.autograd import gradcheck, gradgradcheck
 from tests.autograd.derivative_rows import CALLS, FIRST, SECOND, TOLERANCES, UNREACHED
 from tests.parity import agreeing
@@ -120,20 +121,25 @@ def elements(sample: Any) -> int:
 
 @contextmanager
 def observed(exercised: Formulas) -> Iterator[None]:
-    """Note the formulas that run."""
+    """Note the formulas that run: of nodes that exist, and of those whose function is written in the block."""
     names = {id(row): name for name, row in registry.derivatives.items()}
-    apply = OperatorNode.apply
 
-    def noting(node: OperatorNode, grads: list[Any]) -> list[Any]:
-        found = node.derivative
-        for where, _, _ in node.plan.formulas if any(g is not None for g in grads) else ():
-            first = where if isinstance(where, int) else where[0]
-            exercised.add((names[id(found.row)], found.keys[found.names[first]]))
-        return apply(node, grads)
+    def noted(apply: Callable[..., Any]) -> Callable[..., Any]:
+        def noting(node: OperatorNode, grads: list[Any]) -> list[Any]:
+            found = node.derivative
+            for where, _, _ in node.plan.formulas if any(g is not None for g in grads) else ():
+                first = where if isinstance(where, int) else where[0]
+                exercised.add((names[id(found.row)], found.keys[found.names[first]]))
+            return apply(node, grads)
+
+        return noting
 
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        patch.setattr(OperatorNode, "apply", noting)
+        for node_class in (OperatorNode, *OperatorNode.__subclasses__()):
+            for name in {"apply", "apply_any"} & vars(node_class).keys():
+                patch.setattr(node_class, name, noted(vars(node_class)[name]))
+        patch.setattr(derivative, "applying", lambda *args: noted(applying(*args)))
         yield
 
 
