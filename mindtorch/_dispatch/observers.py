@@ -474,13 +474,34 @@ def tell_parts(composed: Callable[..., Any], args: tuple[Any, ...], result: Any,
             return known.get(value.identity) or replace(value, device="cpu")
         return tuple([shown(item) for item in value]) if value.__class__ is tuple else value
 
+    actual = dict(zip(map(id, tensors_of(stand_ins)), tensors_of(args), strict=True)) if _value_observers else {}
     last = len(parts) - 1
     for number, (event, given, made) in enumerate(parts):
+        if actual:
+            given, made = _as_given(given, actual), _as_made(made, actual)
         alone = number == last and not (inside and last)  # of several parts of a call, none has its time
         event.part, event.start, event.duration = True, start, duration if alone else 0
         event.called = perf_counter_ns() - event.duration if inside else start
         event.inputs, event.outputs = shown(event.inputs), shown(event.outputs)
         _tell(event, given, result if number == last else made)
+
+
+def _as_given(value: Any, actual: dict[int, Any]) -> Any:
+    """Return arguments of a part with the tensors that are known instead of their stand-ins."""
+    if isinstance(value, (list, tuple)):
+        return value.__class__([_as_given(item, actual) for item in value])
+    return actual.get(id(value), value)
+
+
+def _as_made(made: Any, actual: dict[int, Any]) -> Any:
+    """Return the result of a part, and note it, if it is a view of a tensor that is known; else its stand-in."""
+    base = actual.get(id(made._base)) if made.__class__ in TENSOR_TYPES and made._base is not None else None
+    if base is None or base.__class__ not in TENSOR_TYPES or base._keys & ~(CPU | AUTOGRAD | NONCONTIGUOUS):
+        return made
+    view = registry["as_strided"]
+    actual[id(made)] = found = (view.table.get(CPU) or resolve(view, CPU))(
+        base, tuple(made.shape), made._strides(), base.storage_offset() + made.storage_offset())
+    return found
 
 
 def _stand_in(value: Any) -> Any:
