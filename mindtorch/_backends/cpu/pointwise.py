@@ -116,10 +116,8 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         key, arrays = key_of(args), [array_of(arg) for arg in args]
         plan = plans.get(key) or plans.keep(key, computed(learn, (args,)))
         if plan.place is not None:
-            if count == 2 and not plan.changes:
-                first, second = args[:2]
-                pairs.keep((first._layout or first._layout_of_plans(), second._layout or second._layout_of_plans()),
-                           plan)
+            if count == 2 and not plan.changes and all(arg.__class__ in TENSOR_TYPES for arg in args[:2]):
+                pairs.keep(tuple([arg._layout or arg._layout_of_plans() for arg in args[:2]]), plan)
             return placed(ufunc, arrays[:count], plan)
         if plan.widened and is_ufunc and not (args[count:] if plan.rest is None else plan.rest) and (
                 all_like(args[:count], plan.spec)):
@@ -130,7 +128,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         return computed(work, (arrays, plan))
 
     def of_pair(self: Any, other: Any, *rest: Any) -> Tensor | None:
-        if rest or other.__class__ not in TENSOR_TYPES:
+        if rest or self.__class__ not in TENSOR_TYPES or other.__class__ not in TENSOR_TYPES:
             return None
         plan = pairs.get((self._layout or self._layout_of_plans(), other._layout or other._layout_of_plans()))
         return plan and placed(ufunc, [self._array, other._array], plan)
@@ -164,10 +162,10 @@ def placed(ufunc: np.ufunc, arrays: list[Any], plan: Plan) -> Tensor:
         arrays[i] = number
     data = np.empty(shape, dtype.np)
     if back is None:
-        silent().run(ufunc, *arrays, data)
+        silent().run(ufunc, *arrays, out=data)
         return from_array(data, dtype)
     out = strided(data, back, dtype, stride)
-    silent().run(ufunc, *arrays, out._array)
+    silent().run(ufunc, *arrays, out=out._array)
     return out
 
 

@@ -268,7 +268,8 @@ def by_loop(name: str, row: Callable[[Any, Any], Any]) -> Callable[[Any, Any], A
         found = None
         of_one = degrees.ndim == 0 and given.size > FEW  # whose steps NumPy computes by vectors
         if dtype.char in loops.polynomial.loops and given.size and degrees.size and not of_one:
-            found = looped(loops.polynomial, 2 * given - 1 if shifted else given, degrees, kind)
+            given = np.asarray(2 * given - 1) if shifted else given  # of no dimensions NumPy makes a number
+            found = looped(loops.polynomial, given, degrees, kind)
         return row(x, n) if found is None else found
 
     return of_degrees
