@@ -276,7 +276,7 @@ def replace_engine(function: Callable[[Sequence[Any], Sequence[Any]], None]) -> 
         return ()
 
     def put(seam: Seam) -> Callable[[], None]:
-        own, engine.execute = engine.execute, seam  # type: ignore[assignment]
+        own, engine.execute = engine.execute, seam
 
         def undo() -> None:
             engine.execute = own
