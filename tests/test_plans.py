@@ -52,6 +52,16 @@ def test_observers_are_told_of_the_plan_that_a_call_has_found(name, monkeypatch)
     assert not plan.made and any("[3, 4]" in layout for layout in plan.layouts)
 
 
+@pytest.mark.parametrize("draw", [torch.rand, torch.randn, lambda *size: torch.randint(9, size)],
+                         ids=["rand", "randn", "randint"])
+def test_a_plan_made_before_observers_gives_contiguous_tensors_to_all(draw):
+    with torch.observe():
+        for _ in range(3):
+            draw(3, 11)
+    drawn = draw(3, 11)
+    assert drawn._keys == torch.empty(3, 11)._keys
+
+
 @pytest.mark.parametrize("call", [
     lambda x, at: x.index_select(0, at), lambda x, at: x.take(at), lambda x, at: x.gather(1, at.reshape(1, 2)),
     lambda x, at: F.embedding(at, x), lambda x, at: x[at],

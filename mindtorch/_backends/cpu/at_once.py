@@ -90,7 +90,8 @@ def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
             if (result._keys & ~NONCONTIGUOUS != CPU or (result._base is not None and op.name not in NEW)
                     or not result._array.size or any(result is arg for arg in args)):
                 return UNFIT
-            spec = Spec(result._array.shape, result._dtype, result._stride)
+            stride = result._stride if result._keys & NONCONTIGUOUS else None  # which an observer has asked for, else
+            spec = Spec(result._array.shape, result._dtype, stride)
         with untold():
             run = prepare(*[array_of(arg) for arg in args])
         return UNFIT if run is None else Plan(op, run, spec, ())
