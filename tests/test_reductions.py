@@ -534,6 +534,14 @@ def test_logcumsumexp_of_zeros_has_no_phase(columns: int) -> None:
         assert_same(port(values, mindtorch).logcumsumexp(0), values.logcumsumexp(0))
 
 
+@pytest.mark.parametrize("name, dtype", [("cumsum", "float32"), ("cumsum", "complex64"), ("logcumsumexp", "float32")])
+@pytest.mark.parametrize("count", [3, 5000])
+def test_a_running_sum_that_begins_with_minus_zero_begins_with_zero(name: str, dtype: str, count: int) -> None:
+    values = torch.tensor([-0.0] * count, dtype=torch.float64).to(getattr(torch, dtype))
+    first = [getattr(x, name)(0).numpy()[:1] for x in (values, port(values, mindtorch))]
+    assert first[0].tobytes() == first[1].tobytes()
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int64", "uint64"])
 def test_unique_integers_at_both_ends_of_the_dtype(dtype: str) -> None:
     info = np.iinfo(dtype)

@@ -350,6 +350,8 @@ def _tangents_by_transposing(step: Step) -> list[Any]:
     respect to these, along the tangents, is the operator's.
     """
     outputs = step.outputs
+    if not step.mask:  # the row's function is for the inputs that have derivatives
+        return [zeros_of(output) if step.is_differentiable(i) else None for i, output in enumerate(outputs)]
     given = *tensors_of(step.args), *tensors_of(step.tangents)
     records = local.grad_enabled and any(t._keys & AUTOGRAD for t in given)
     with enable_grad():

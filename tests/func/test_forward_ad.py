@@ -247,6 +247,14 @@ def test_running_statistics_have_no_tangent_beside_an_input_that_has(lib: Any) -
 
 
 @pytest.mark.parametrize("lib", [mindtorch, torch], ids=["mindtorch", "torch"])
+def test_a_target_without_a_derivative_has_the_tangent_zero_also_after_a_backward_pass(lib: Any) -> None:
+    x, target = lib.tensor([0.5, -1.0], requires_grad=True), lib.tensor([1.0, -1.0])
+    loss = lib.nn.functional.soft_margin_loss
+    loss(x, target).backward()
+    assert lib.func.jvp(lambda y: loss(x.detach(), y), (target,), (target,))[1].item() == 0
+
+
+@pytest.mark.parametrize("lib", [mindtorch, torch], ids=["mindtorch", "torch"])
 @pytest.mark.parametrize("product", [lambda a, b: a * b, lambda a, b: b * a], ids=["outer first", "inner first"])
 def test_tensors_of_two_levels_in_one_call_carry_the_tangents_of_both(lib: Any, product: Any) -> None:
     def slope(x: Any) -> Any:  # of a product in its other factor

@@ -537,8 +537,8 @@ EXPLAINED = explained(
     (".*", "(dist|norm|abs).*complex", "value: inf at .*torch nan", "The length of a complex number that has an "
      "infinite part is infinite, as in C99.", if_apart),
     (".*", "inv|solve|det|matrix_exp", "value: ", "Solutions of singular matrices are rounding errors.", if_apart),
-    (".*", r"(sqrt|\*\* 0.5|log|acos|asin|acosh|atanh)\W.*complex", "value: ", "On a branch cut the sign of a zero "
-     "decides, which PyTorch's vector loop loses.", if_apart),
+    (".*", r"(sqrt|\*\* 0.5|log(2|1p)?|acos|asin|acosh|atanh)\W.*complex", "value: ", "On a branch cut the sign of a "
+     "zero decides, which PyTorch's vector loop loses.", if_apart),
     (".*", "ldexp", "stride: ", "PyTorch's ldexp lays powers of two out by whether it resized them.", in_a_layout),
     (".*", "reciprocal|div|/", "value: -?inf at .*torch -?inf", "Rounding decides about the sign of a zero that a sum "
      "leaves, and of what is divided by it.", if_apart),
@@ -547,6 +547,8 @@ EXPLAINED = explained(
     (".*", r"solve\((v\d+), \1\)", "value: ", "How far the solution is from the identity depends on the condition."),
     (".*", "complex", UNDEFINED, "Of complex numbers that are not finite PyTorch's vector loop and BLAS make other "
      "NaNs than its scalar loop.", if_apart),
+    (".*", "complex", UNDEFINED, "Where products of complex numbers overflow, PyTorch's vector loop makes other NaNs "
+     "and infinities than its scalar loop.", in_a_layout),
     (".*", "", "setStorage: sizes|self indexing axis dim should be positive", "PyTorch finds an index beyond an empty "
      "tensor when it makes a view."),
     (".*", "", "ZeroDivisionError", "PyTorch's tangent of a mean divides by the number of elements."),
@@ -609,10 +611,13 @@ EXPLAINED = explained(
     (".*", "gelu.*float16|half.*gelu", UNDEFINED, "PyTorch's oneDNN, which takes contiguous float32 and bfloat16 only, "
      "makes NaN of infinity; half precision is computed in contiguous float32 here.", if_apart),
     (".*npu", "gelu", UNDEFINED, "Tensors on a device are contiguous, of whose infinities oneDNN makes NaN.", if_apart),
-    (".*npu", "kl_div", "value: nan", "CANN's kernel takes the logarithm of targets that are zero.", if_apart),
+    (".*npu", "kl_div", UNDEFINED, "CANN's kernel multiplies a target by its logarithm less the input, which is "
+     "infinite for a target that is zero or infinite.", if_apart),
 
     (r"(?!plainly|inference|functionalized|traced).*", "", "no error, torch .*(can't be cast to the desired|doesn't "
      "match the broadcast)", "PyTorch computes terms of derivatives in place, where they do not fit."),
+    ("tangents|jacfwd|hessian", "", "torch .*can't be cast to the desired", "PyTorch computes terms of tangents in "
+     "place, where they do not fit, before it finds another error.", looped),
     (DERIVED, r"kthvalue|median|topk|quantile|sort|(max|min)\(\)", r"^(output \d: )?value: ", "Which of "
      "equal elements, or of NaNs, is selected depends on how PyTorch partitions them.", if_apart),
     ("second gradients", r"conv.* shape \(0", "a tensor, torch None", "PyTorch's derivatives of a convolution without "
@@ -720,6 +725,8 @@ EXPLAINED = explained(
      "but got 1", "PyTorch's rule of flip does not take numbers."),
     (BATCHES, "index_select|cross_entropy|nll_loss", r"error: RuntimeError .index .* out of bounds.*, torch IndexError",
      "In a batch another operator finds an index that is out of bounds."),
+    ("jacfwd|hessian", r"\.squeeze_\(", "no error, torch RuntimeError .split_with_sizes expects", "PyTorch's rule of "
+     "squeeze_ squeezes the batch of one direction.", looped),
     (BATCHES, "squeeze_", "SmallVector unable to grow", "PyTorch's rule of squeeze_ does not take numbers."),
     (BATCHES, "linear", r"torch RuntimeError .(expand\(|The size of tensor a)", "PyTorch's transforms flatten the rows "
      "of the product, not those of a bias.", looped),

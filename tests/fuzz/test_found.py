@@ -108,6 +108,9 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
     **{f"strides of one element, {name}": ("plainly", "v1 = v0.exp(); v1 = v1 * v1", [x]) for name, x in (
         ("contiguous", torch.ones(1, 3).t()), ("channels last", torch.ones(2, 2, 2).movedim(0, -1)[:, None]),
         ("neither", torch.ones(2, 3).t()[:, None]))},
+    **{f"strides of one element in a copy, {name}": ("plainly", "v1 = v0.clone()", [x]) for name, x in (
+        ("conjugated", torch.ones(1, 3).cfloat().t().conj()), ("negated", torch._neg_view(torch.ones(1, 3).t())),
+        ("conjugated, contiguous", torch.ones(6).cfloat().as_strided((2, 1, 3), (3, 17, 1)).conj()))},
     **{f"tangent of {name}({text}) of quotients that are NaN": (
         "tangents", f"v1 = (v0 / v0).{name}({text})", [floats(0, 1, 2).expand(2, 3)])
        for name in ("nansum", "nanmean") for text in ("", "0", "-1, keepdim=True")},

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..._base.layout import Spec, contiguous_strides
 from ..._dispatch.dispatcher import TENSOR_TYPES, key_handlers, registry, resolve
 from ..._dispatch.keys import BACKENDS, CONJUGATE, MATH_BITS, NEGATIVE, NONCONTIGUOUS, PYTHON
 from ..._dispatch.registry import Operator
+from ..._tensor import empty_tensor
+from .convert import copy_, strides_for
 
 #: Operators that only read a tensor's shape, dtype and device.
 LOOK_AT_NO_ELEMENTS = {"empty_like", "full_like", "set_", "set_.source_Tensor", "set_.source_Storage_storage_offset",
@@ -94,7 +97,11 @@ def cloning(inner: Callable[..., Any]) -> Callable[..., Any]:
             values = below(registry["_conj_physical"], values)(values)
         if self._keys & NEGATIVE:
             values = below(registry["neg"], values)(values)
-        return values if memory_format in (None, "preserve_format") else inner(values, memory_format)
+        shape = tuple(self.shape)
+        strides = strides_for(self, memory_format) or contiguous_strides(shape)
+        if values._strides() == strides:
+            return values
+        return copy_(empty_tensor(Spec(shape, self._dtype, strides), self._device), values)
 
     return clone
 

@@ -31,7 +31,7 @@ def running(x: np.ndarray) -> np.dtype:
 def accumulate(ufunc: np.ufunc, x: np.ndarray, axis: int, wide: np.dtype) -> np.ndarray:
     """Accumulate by NumPy; sums start from 0, to which a leading -0 adds nothing."""
     out = ufunc.accumulate(x, axis, wide)
-    return np.add(out, 0, out) if ufunc is np.add and wide.kind == "f" else out
+    return np.add(out, 0, out) if ufunc is np.add and wide.kind in "fc" else out
 
 
 def accumulated(ufunc: np.ufunc) -> Prepared:
@@ -208,7 +208,8 @@ def logcumsumexp(x: np.ndarray, dim: int) -> Any:
     if not x.size:
         return x
     if x.dtype.kind == "f":
-        return np.logaddexp.accumulate(x, axis, np.float64)
+        found = np.logaddexp.accumulate(x, axis, np.float64)
+        return np.add(found, 0, found)  # as of sums, the first of which is that of one element and nothing
     out = np.array(np.moveaxis(x, axis, 0), np.complex128, order="C")  # a copy, whose lines are views
     if by_sums(out):
         return np.moveaxis(out, 0, axis)
