@@ -8,7 +8,7 @@ from .._base.backend import FLASH, MATH, OVERRIDEABLE, attention_kernels, backen
 from .._base.errors import C_NAMES, check, check_real
 from .._base.layout import Ints, Spec, like_strides, ordered_strides
 from .._creation.data import scalar_tensor
-from .._creation.factories import ones
+from .._creation.factories import ones, zeros
 from .._dispatch.aten import (
     _safe_softmax, _scaled_dot_product_flash_attention_for_cpu as flash_attention,
     _scaled_dot_product_flash_attention_for_cpu_backward as flash_backward,
@@ -30,12 +30,21 @@ operator only:
 
 def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
                                  is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False) -> Any:
+    if 0 in (*query.shape[-2:-1], *value.shape):
+        check_inputs(query, key, value, attn_mask)
+        return of_nothing(query, key, value)
     kernel = kernel_for(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     if kernel == OVERRIDEABLE:
         return fused_attention(query, key, value, attn_mask, dropout_p, is_causal, False, scale)[0]
     if kernel == FLASH:
         return flash_attention(query, key, value, dropout_p, is_causal, additive(attn_mask, query), scale)[0]
     return math(query, key, value, attn_mask, dropout_p, is_causal, None, scale, enable_gqa)[0]
+
+
+def of_nothing(query: Any, key: Any, value: Any) -> Any:
+    """Return the attention without queries or values: zeros, which depend on all tensors."""
+    out = zeros(*query.shape[:-1], value.shape[-1], dtype=query._dtype, device=query.device)
+    return out + (query.sum() + key.sum() + value.sum()) * 0
 
 
 def kernel_for(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,

@@ -537,8 +537,8 @@ EXPLAINED = explained(
     (".*", "(dist|norm|abs).*complex", "value: inf at .*torch nan", "The length of a complex number that has an "
      "infinite part is infinite, as in C99.", if_apart),
     (".*", "inv|solve|det|matrix_exp", "value: ", "Solutions of singular matrices are rounding errors.", if_apart),
-    (".*", r"(sqrt|\*\* 0.5|log(2|1p)?|acos|asin|acosh|atanh)\W.*complex", "value: ", "On a branch cut the sign of a "
-     "zero decides, which PyTorch's vector loop loses.", if_apart),
+    (".*", r"(sqrt|\*\* (0.5|v\d)|log(2|1p)?|acos|asin|acosh|atanh)\W.*complex", "value: ", "On a branch cut the sign "
+     "of a zero decides, which PyTorch's vector loop loses.", if_apart),
     (".*", "ldexp", "stride: ", "PyTorch's ldexp lays powers of two out by whether it resized them.", in_a_layout),
     (".*", "reciprocal|div|/", "value: -?inf at .*torch -?inf", "Rounding decides about the sign of a zero that a sum "
      "leaves, and of what is divided by it.", if_apart),
@@ -565,8 +565,6 @@ EXPLAINED = explained(
      "lies in memory behind it.", in_a_layout),
     (".*", r"(inv|solve).*(//|%|mod|trunc|floor|round|div|int\()", "value: ", "Solutions that are integers but for "
      "rounding errors are rounded to others."),
-    (".*", "attention", r"(matrices|mat1 and mat2|batch2 tensor).*torch no error", "PyTorch's attention does not check "
-     "that there are as many values as keys."),
     (".*", "", r"isFloatingType\(grad", "PyTorch's derivatives of two dtypes, one complex, refuse each other."),
     (".*", "grid_sample", UNDEFINED, "PyTorch's vector loop weighs what lies outside; its scalar loop does not.",
      if_apart),
@@ -589,8 +587,6 @@ EXPLAINED = explained(
      "of what is conjugated or negated when it is read is so too."),
     (".*", "max_pool1d.*(negated|imag)", "value: ", "PyTorch's max_pool1d reads the memory of what is negated "
      "when it is read.", in_a_layout),
-    (".*", r"attention.*bool shape \(0", "dtype: bool, torch int64", "PyTorch's attention of bools without elements "
-     "sums them."),
     (".*", "conv", "kernel size should be greater than zero.*torch no error", "Without channels PyTorch does not "
      "check the size of the kernel."),
     ("inference", "", "^(conj|neg): True, torch False$", "In inference mode PyTorch's composite operators resolve what "
@@ -641,7 +637,7 @@ EXPLAINED = explained(
      "added to."),
     (DERIVED, r"cummax.*shape \((\d, )*0", "requires_grad: False, torch True|outputs, torch|^output 1: offset: ",
      "PyTorch's gradient of an empty cummax is its input."),
-    (DERIVED, "trapezoid|attention", r"outputs, torch \d", "PyTorch's results without elements have no graph."),
+    (DERIVED, "trapezoid", r"outputs, torch \d", "PyTorch's results without elements have no graph."),
     (DERIVED, "prod|maximum|minimum|fmax|fmin|with_logits|smooth_l1|poisson", UNDEFINED, "PyTorch's derivative "
      "takes another way where an element is NaN or infinite, or there is none.", if_apart),
     (DERIVED, r"sgn\(", r"value: .*nan.*torch -?0\.0$", "Products with the derivative of sgn, which PyTorch knows to "
@@ -682,6 +678,8 @@ EXPLAINED = explained(
      "its second gradients.", looped),
     ("hessian", "layer_norm|batch_norm|group_norm|det|solve|inv", "value: ", "PyTorch takes saved factors and "
      "statistics for constants.", looped),
+    ("tangents", "(layer|batch|group)_norm", "value: ", "A tangent along which a norm is constant is a rounding error, "
+     "which a weight makes larger.", looped),
     ("tangents", r"\*\*|pow", r"value: .*j\)", "PyTorch's tangent of a complex power conjugates a factor.",
      looped),
     ("tangents", "silu", r"value: .*j\)", "PyTorch's tangent of a complex silu has the conjugate of the slope."),
@@ -721,7 +719,7 @@ EXPLAINED = explained(
      "does not compare dtypes where there are no elements."),
     (BATCHES, "baddbmm", "torch IndexError .Dimension out of range",
      "PyTorch's rule looks up a dimension before the operator counts them."),
-    (BATCHES, "flip|rot90", "no error, torch IndexError .Dimension out of range .expected to be in range of .-1, 0., "
+    (BATCHES, "flip|rot90", "torch IndexError .Dimension out of range .expected to be in range of .-1, 0., "
      "but got 1", "PyTorch's rule of flip does not take numbers."),
     (BATCHES, "index_select|cross_entropy|nll_loss", r"error: RuntimeError .index .* out of bounds.*, torch IndexError",
      "In a batch another operator finds an index that is out of bounds."),

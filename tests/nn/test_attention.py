@@ -336,3 +336,16 @@ def test_flash_attention_of_nothing_is_nothing(shape):
     out, logsumexp = mindtorch.ops.aten._scaled_dot_product_flash_attention_for_cpu(query, query, query, 0.0, True)
     out.sum().backward()
     assert out.shape == query.grad.shape == shape and logsumexp.numel() == 0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "bool"])
+@pytest.mark.parametrize("shapes", [((2, 3), (4, 0, 3), (4, 0, 5)), ((2, 3), (7, 5, 3), (7, 5, 0)),
+                                    ((2, 3), (5, 4), (0, 5)), ((1, 0, 3), (7, 5, 3), (7, 5, 2))], ids=str)
+def test_attention_without_queries_or_values_has_the_shape_of_the_queries(shapes, dtype):
+    def attended(t):
+        given = [t.ones(shape, dtype=getattr(t, dtype)) for shape in shapes]
+        given = [x.requires_grad_() if x.is_floating_point() else x for x in given]
+        out = t.nn.functional.scaled_dot_product_attention(*given)
+        return [out, *(t.autograd.grad(out.sum(), given) if out.requires_grad else ())]
+
+    same(attended)
