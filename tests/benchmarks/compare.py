@@ -1,72 +1,30 @@
 """Time mindtorch beside PyTorch: ``python -m tests.benchmarks.compare [name part ...]``.
 
-Each row is a program run alternately with both libraries in one process, so that both see the same machine; the
-median of the rounds counts. Times are printed, never asserted: ``--check`` only says which rows exceed the ratio
-that spec section 5 sets. ``--rows`` times single operators instead, on eight elements and on many, ``--small`` many
-functions on a few numbers; both sum up. ``--drawn N --seed S`` draws N expressions from PyTorch's operator database,
-and runs each library alone in its process: threads of the one make the other look slow, up to twice. ``--shares`` says
-of mindtorch's time how much is Python, NumPy and memory.
+Each library runs alone in its process, since threads of the one make the other look slow, up to twice; they take turns,
+and the least of the rounds counts. A row is a program: both times by the clock, their ratio, the ratio of processor
+time, that of the first call (cold), and how much more memory mindtorch takes at its peak. Times are printed, never
+asserted: ``--check`` only says which rows exceed the ratio that spec section 5 sets. ``--rows`` times single operators
+instead, on eight elements and on many, ``--small`` many functions on a few numbers; both sum up. ``--drawn N --seed S``
+draws N expressions from PyTorch's operator database. ``--shares`` says of mindtorch's time how much is Python, NumPy
+and memory.
 ``OMP_NUM_THREADS`` says how many threads both libraries have. NumPy's OpenBLAS chooses its kernels for this processor,
 as PyTorch's MKL and oneDNN do: what the environment says of them is not passed on.
 """
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
-from . import drawn, small
-from .programs import IMPORT_RATIO, PROGRAMS
-from .rows import ROWS
-from .shares import shares
+from . import drawn, programs, rows, small
+from .alone import Library, alternated
 
-#: Seconds before each round, where there are several threads. Those of PyTorch (GNU's OpenMP) wait for more work
-#: without sleep for some four milliseconds, those of NumPy (OpenBLAS) for 2**26 ticks of the processor's clock: as long
-#: as these take the processors, they are not there for the other library's threads.
-REST = 0.03
-#: Seconds of calls that do not count, after a rest: Linux may wake a thread where its caller runs, and the first calls
-#: then take some milliseconds more.
-WARM = 0.02
 #: What pins OpenBLAS to another processor's kernels.
 PINS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
-
-
-def time_once(function: Callable[[], Any], repeats: int) -> float:
-    """Seconds a call, over ``repeats`` calls."""
-    start = time.perf_counter()
-    for _ in range(repeats):
-        function()
-    return (time.perf_counter() - start) / repeats
-
-
-def rest_and_warm(function: Callable[[], Any]) -> None:
-    """Wait until the other library's threads sleep, then wake this one's."""
-    time.sleep(REST)
-    end = time.perf_counter() + WARM
-    while time.perf_counter() < end:
-        function()
-
-
-def compare(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float, threads: int) -> tuple[float, float]:
-    """Measure the median seconds a call of each, in interleaved rounds, which begin anew if there are threads."""
-    repeats = []
-    for function in (ours, theirs):
-        once = max(min(time_once(function, 1) for _ in range(5)), 1e-7)  # the first ones may compile
-        repeats.append(max(1, int(seconds / 20 / once)))
-    rounds: tuple[list[float], list[float]] = ([], [])
-    for _ in range(20 if max(repeats) > 1 else 6):
-        for times, function, count in zip(rounds, (ours, theirs), repeats, strict=True):
-            if threads > 1:
-                rest_and_warm(function)
-            times.append(time_once(function, count))
-    return statistics.median(rounds[0]), statistics.median(rounds[1])
 
 
 def import_seconds(module: str) -> float:
@@ -76,7 +34,7 @@ def import_seconds(module: str) -> float:
     times = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
                                   env=environment).stdout)
              for _ in range(4)]
-    return statistics.median(times[1:])
+    return min(times[1:])
 
 
 def summary(ratios: dict[str, float]) -> Iterator[str]:
@@ -94,11 +52,23 @@ def scaled(seconds: float) -> str:
     return f"{seconds * 1e6:10.2f} us" if seconds < 1e-3 else f"{seconds * 1e3:10.2f} ms"
 
 
+def compared(table: Any, names: list[str], seconds: float, threads: int,
+             with_shares: bool) -> Iterator[tuple[str, dict[str, Any], dict[str, Any], dict[str, float]]]:
+    """Yield what both libraries take for each of these rows of a table, and shares of mindtorch's time."""
+    libraries = tuple(Library(name, table.__name__, threads) for name in ("mindtorch", "torch"))
+    for name in names:
+        ours, theirs = alternated(libraries, name, seconds)
+        shares = libraries[0].ask(shares=seconds) if with_shares else {}
+        yield name, ours, theirs, shares
+    for library in libraries:
+        library.end()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="only rows whose name contains one of these")
     parser.add_argument("--seconds", type=float, default=0.6, help="time a library and row")
-    parser.add_argument("--threads", type=int, default=None, help="threads of both (default: their own choice)")
+    parser.add_argument("--threads", type=int, default=0, help="threads of both (default: their own choice)")
     parser.add_argument("--rows", action="store_true", help="time single operators")
     parser.add_argument("--small", action="store_true", help="time many functions on a few numbers")
     parser.add_argument("--drawn", type=int, metavar="N", help="time N expressions of PyTorch's operator database")
@@ -112,44 +82,43 @@ def main() -> int:
     if options.drawn:
         drawn.compare_drawn(options.drawn, options.seed, options.names)
         return 0
-    torch, mindtorch = importlib.import_module("torch"), importlib.import_module("mindtorch")
-    if options.threads:
-        torch.set_num_threads(options.threads)
-        mindtorch.set_num_threads(options.threads)
-    threads = torch.get_num_threads()
     kinds = "".join(f"{kind:>8}" for kind in ("Python", "NumPy", "memory")) if options.shares else ""
-    print(f"{'program':<36}{'mindtorch':>13}{'torch':>13}{'ratio':>8}{'limit':>7}{kinds}")
-    exceeded = []
+    print(f"{'program':<36}{'mindtorch':>13}{'torch':>13}{'ratio':>8}{'cpu':>7}{'cold':>7}{'peak':>11}{'limit':>7}{kinds}")
+    limits = {name: limit for name, _, limit in programs.PROGRAMS} | {"import": programs.IMPORT_RATIO}
     ratios: dict[str, float] = {}
-
-    def row(name: str, ours: float, theirs: float, limit: float | None,
-            program: Callable[[], Any] | None = None) -> None:
-        ratio = ratios[name] = ours / theirs
-        if limit is not None and ratio > limit:
-            exceeded.append(name)
-        found = shares(program, options.seconds).values() if options.shares and program is not None else ()
-        print(f"{name:<36}{scaled(ours)}{scaled(theirs)}{ratio:8.2f}{'' if limit is None else limit:>7}"
-              + "".join(f"{share:7.0f}%" for share in found), flush=True)
+    failed = []
 
     def wanted(name: str) -> bool:
         return not options.names or any(part in name for part in options.names)
 
-    for name, inputs, call in (ROWS if options.rows else []) + (small.ROWS if options.small else []):
-        if wanted(name):
-            mine, other = (partial(call, t, *inputs(t)) for t in (mindtorch, torch))
-            row(name, *compare(mine, other, options.seconds, threads), None, mine)
-    if options.rows or options.small:
+    def limit_of(name: str) -> str:
+        return f"{'' if limits.get(name) is None else limits[name]:>7}"
+
+    tables: list[Any] = [rows] * options.rows + [small] * options.small or [programs]
+    if tables == [programs] and wanted("import"):
+        mine, other = import_seconds("mindtorch"), import_seconds("torch")
+        ratios["import"] = mine / other
+        print(f"{'import':<36}{scaled(mine)}{scaled(other)}{mine / other:8.2f}{'':25}{limit_of('import')}", flush=True)
+    for table in tables:
+        names = [*filter(wanted, table.NAMES)]
+        for name, ours, theirs, shares in compared(table, names, options.seconds, options.threads, options.shares):
+            if errors := [one["error"] for one in (ours, theirs) if "error" in one]:
+                failed.append(name)
+                print(f"{name:<36} {'; '.join(errors)}", flush=True)
+                continue
+            ratios[name] = ours["wall"] / theirs["wall"]
+            print(f"{name:<36}{scaled(ours['wall'])}{scaled(theirs['wall'])}{ratios[name]:8.2f}"
+                  f"{ours['cpu'] / theirs['cpu']:7.2f}{ours['cold'] / theirs['cold']:7.1f}"
+                  f"{(ours['peak'] - theirs['peak']) / 1024:+8.1f} MB{limit_of(name)}"
+                  + "".join(f"{share:7.0f}%" for share in shares.values()), flush=True)
+    if tables != [programs]:
         print(*summary(ratios), sep="\n")
-        return 0
-    if not options.names or "import" in options.names:
-        row("import", import_seconds("mindtorch"), import_seconds("torch"), IMPORT_RATIO)
-    for name, program, limit in PROGRAMS:
-        if wanted(name):
-            ours, theirs = program(mindtorch), program(torch)
-            row(name, *compare(ours, theirs, options.seconds, threads), limit, ours)
+    exceeded = [name for name, ratio in ratios.items() if (limit := limits.get(name)) is not None and ratio > limit]
     if exceeded:
         print("over the limit:", ", ".join(exceeded))
-    return int(options.check and bool(exceeded))
+    if failed:
+        print("not measured:", ", ".join(failed))
+    return int(bool(failed) or (options.check and bool(exceeded)))
 
 
 if __name__ == "__main__":

@@ -7,13 +7,13 @@ takes to compile, and how many programs twelve sizes make.
 from __future__ import annotations
 
 import importlib
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from .alone import Library, alternated
 from .programs import _compiled, gpt, mlp_sgd, pointwise_chain
 
 ROUNDS, SECONDS = 20, 0.03  #: of a row; of a round of one library
@@ -74,38 +74,12 @@ PROGRAMS: list[tuple[str, Callable[[Any], Callable[[], Any]], float]] = [
 ]
 
 
-def serve(library: str) -> None:
-    """Measure one round of the row that each line of standard input names."""
-    t = importlib.import_module(library)
-    t.set_num_threads(1)
-    made: dict[str, tuple[Callable[[], Any], int]] = {}
-    for line in sys.stdin:
-        name = line.strip()
-        if name not in made:
-            run = next(program for row, program, _ in PROGRAMS if row == name)(t)
-            for _ in range(5):
-                run()
-            start = time.process_time()
-            run()
-            made[name] = run, max(1, int(SECONDS / max(time.process_time() - start, 1e-6)))
-        run, count = made[name]
-        start = time.process_time()
-        for _ in range(count):
-            run()
-        print((time.process_time() - start) / count, flush=True)
-
-
-class Library:
-    """A library in a process of its own."""
-
-    def __init__(self, name: str) -> None:
-        self.process = subprocess.Popen([sys.executable, "-m", "tests.benchmarks.compiled", "--serve", name],
-                                        text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def round(self, name: str) -> float:
-        assert self.process.stdin and self.process.stdout
-        print(name, file=self.process.stdin, flush=True)
-        return float(self.process.stdout.readline())
+def call_of(t: Any, row: str) -> Callable[[], Any]:
+    """Return the program of a row, called as often as compiling takes."""
+    run = next(program for name, program, _ in PROGRAMS if name == row)(t)
+    for _ in range(5):
+        run()
+    return run
 
 
 def guarded_call(t: Any) -> float:
@@ -148,12 +122,11 @@ def programs_of_sizes(t: Any) -> int:
 
 def main() -> None:
     wanted = sys.argv[1:]
-    ours, theirs = Library("mindtorch"), Library("torch")
+    libraries = tuple(Library(name, __spec__.name, 1) for name in ("mindtorch", "torch"))
     print(f"{'program':<40}{'mindtorch':>13}{'torch':>13}{'ratio':>8}{'limit':>7}")
     for name, _, limit in PROGRAMS:
         if not wanted or any(part in name for part in wanted):
-            times = [(ours.round(name), theirs.round(name)) for _ in range(ROUNDS)]
-            mine, other = map(min, zip(*times, strict=True))
+            mine, other = (found["cpu"] for found in alternated(libraries, name, ROUNDS * SECONDS, ROUNDS))
             print(f"{name:<40}{mine * 1e6:10.1f} us{other * 1e6:10.1f} us{mine / other:8.2f}{limit:7}", flush=True)
     if not wanted:
         t = importlib.import_module("mindtorch")
@@ -162,4 +135,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[2]) if sys.argv[1:2] == ["--serve"] else main()
+    main()

@@ -4,37 +4,37 @@
 which the database counts in S, M and L, are set so that the largest tensor has about 1, 100, 10,000 or 1,000,000
 elements. A fourth of the rows have their tensors transposed in memory; every second differentiable one includes its
 backward pass. The seed alone decides what is drawn. A library's process loads the arguments, which PyTorch's format
-keeps, and measures the row while the other one waits.
+keeps.
 """
 from __future__ import annotations
 
-import importlib
 import io
 import itertools
-import json
-import math
 import random
 import signal
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from .alone import Library, alternated
+
 SIZES = (1, 100, 10_000, 1_000_000)
 DTYPES = ("float32", "float32", "float64", "float16", "bfloat16", "int64", "int32", "bool", "complex64")
-#: Samples of an entry to choose from. SECONDS: of a library and row; at most ROUNDS rounds.
-SAMPLES, SECONDS, ROUNDS = 6, 0.04, 5
+#: Samples of an entry to choose from. SECONDS: of a library and row.
+SAMPLES, SECONDS = 6, 0.04
 #: Entries that read no memory, or that end the process.
 LEFT_OUT = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_",
             "resize_as_", "svd_lowrank", "pca_lowrank"}
 WORST = 50
 MOST = 1 << 19  #: kilobytes of a row that is measured
 PATIENCE = 2  #: seconds for the samples of an entry: at a million elements, some take minutes
+#: What makes tensors of a given size.
+FACTORIES = ("arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn", "randperm",
+             "zeros")
 
 
 # -- drawing, in a process with PyTorch --------------------------------------------------------------------------------
@@ -49,15 +49,20 @@ def give_up(*_: Any) -> None:
 
 def samples(op: Any, dtype: Any, grad: bool, unit: int, most: int) -> Iterator[Any]:
     """Yield samples with S, M and L set to ``unit``, until one has more than ``most`` elements in a tensor."""
-    from torch.testing import make_tensor
+    import torch
+    from torch.overrides import TorchFunctionMode
 
-    def limited(*shape: Any, **options: Any) -> Any:
-        sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-        if math.prod(sizes) > most:
-            raise TooLarge
-        return make_tensor(*shape, **options)
+    class Limited(TorchFunctionMode):
+        """Ask of each factory how large its result is before it is called: no signal ends a call in C."""
 
-    names = {"S": unit, "M": unit, "L": unit, "make_tensor": limited}
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            kwargs = kwargs or {}
+            if function in factories and function(*args, **kwargs | {"device": "meta"}).numel() > most:
+                raise TooLarge
+            return function(*args, **kwargs)
+
+    factories = {getattr(torch, name) for name in FACTORIES}
+    names = {"S": unit, "M": unit, "L": unit}
     held = [(vars(module), name, vars(module)[name]) for key, module in list(sys.modules.items())
             if key.startswith("torch.testing._internal.") and ("opinfo" in key or "common_methods" in key)
             for name in names if name in vars(module)]
@@ -66,7 +71,8 @@ def samples(op: Any, dtype: Any, grad: bool, unit: int, most: int) -> Iterator[A
     try:
         for space, name, _ in held:
             space[name] = names[name]
-        yield from itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=grad), SAMPLES)
+        with Limited():
+            yield from itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=grad), SAMPLES)
     except (TooLarge, RuntimeError, ValueError, TypeError, IndexError, AssertionError):
         return  # the database assumes its own sizes here and there
     finally:
@@ -141,12 +147,7 @@ def draw(count: int, seed: int, parts: list[str], directory: Path) -> Iterator[d
                "name": " ".join(filter(None, [*words, *map(str, shapes), *others]))[:100]}
 
 
-# -- measuring, in a library's process ---------------------------------------------------------------------------------
-
-def memory(of: str) -> int:
-    """Return the kilobytes of memory that the process holds (``VmRSS``), or has held (``VmHWM``)."""
-    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(of))
-
+# -- in a library's process --------------------------------------------------------------------------------------------
 
 def call_of(lib: Any, row: dict[str, Any]) -> Callable[[], Any]:
     """Load the arguments of a row, and return its call."""
@@ -174,59 +175,7 @@ def call_of(lib: Any, row: dict[str, Any]) -> Callable[[], Any]:
     return call
 
 
-def measure(lib: Any, row: dict[str, Any]) -> dict[str, float]:
-    """Measure the seconds of the first call and of later ones, CPU and wall, and the peak in kilobytes."""
-    begun = time.process_time()
-    call = call_of(lib, row)
-    loaded = time.process_time()
-    held = memory("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")
-    call()
-    first, peak = time.process_time() - loaded, memory("VmHWM") - held
-    call()
-    start = time.process_time()
-    call()
-    count = max(1, int(SECONDS / ROUNDS / max(time.process_time() - start, 1e-6)))
-    cpu, wall = [], []
-    for _ in range(ROUNDS):
-        start, clock = time.process_time(), time.perf_counter()
-        for _ in range(count):
-            call()
-        cpu.append((time.process_time() - start) / count)
-        wall.append((time.perf_counter() - clock) / count)
-        if sum(cpu) * count > 10 * SECONDS:
-            break
-    return {"load": loaded - begun, "cold": first, "cpu": min(cpu), "wall": min(wall), "peak": peak}
-
-
-def serve(name: str) -> None:
-    """Measure the rows that standard input lists, with one library."""
-    warnings.simplefilter("ignore")
-    lib, answers = importlib.import_module(name), sys.stdout
-    sys.stdout = sys.stderr
-    for line in sys.stdin:
-        try:
-            result: dict[str, Any] = measure(lib, json.loads(line))
-        except Exception as error:
-            result = {"error": f"{type(error).__name__}: {error}"[:100]}
-        print(json.dumps(result), file=answers, flush=True)
-
-
 # -- the table ---------------------------------------------------------------------------------------------------------
-
-class Library:
-    """A library in a process of its own."""
-
-    def __init__(self, name: str) -> None:
-        self.process = subprocess.Popen([sys.executable, "-m", "tests.benchmarks.drawn", name], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-
-    def measure(self, row: dict[str, Any]) -> dict[str, Any]:
-        assert self.process.stdin and self.process.stdout
-        print(json.dumps(row), file=self.process.stdin, flush=True)
-        answer: dict[str, Any] = json.loads(self.process.stdout.readline() or '{"error": "the process ended"}')
-        return answer
-
 
 def line_of(row: dict[str, Any]) -> str:
     return (f"{row['ratio']:8.2f}  cold {row['cold']:6.1f}  wall {row['wall']:5.1f} {row['cpu'] * 1e6:10.1f} us"
@@ -257,10 +206,12 @@ def compare_drawn(count: int, seed: int, parts: list[str]) -> None:
     warnings.simplefilter("ignore")
     found, refused = [], []
     with tempfile.TemporaryDirectory() as directory:
-        ours, theirs = Library("mindtorch"), Library("torch")
+        libraries = tuple(Library(name, __name__) for name in ("mindtorch", "torch"))
         for row in draw(count, seed, parts, Path(directory)):
-            other, mine = theirs.measure(row), ours.measure(row)
+            mine, other = alternated(libraries, row, SECONDS)
             Path(row["file"]).unlink()  # a thousand of them would fill a disk
+            if other.get("error", "").startswith("torch "):
+                refused.append(f"{row['name']}: {other['error']}")
             if "error" in other or other["peak"] > MOST:
                 continue
             if "error" in mine:
@@ -269,9 +220,8 @@ def compare_drawn(count: int, seed: int, parts: list[str]) -> None:
             found.append(row | {kind: mine[kind] / max(other[kind], 1e-7) for kind in ("cold", "wall")} | {
                 "ratio": mine["cpu"] / other["cpu"], "cpu": mine["cpu"], "more": mine["peak"] - other["peak"]})
             print(line_of(found[-1]), flush=True)
+        for library in libraries:
+            library.end()
     report(found)
     print(*refused[:WORST], sep="\n")
 
-
-if __name__ == "__main__":
-    serve(sys.argv[1])

@@ -215,3 +215,9 @@ PROGRAMS: list[tuple[str, Program, float | None]] = [
     ("attention, forward and backward", attention, 1.5),
 ]
 IMPORT_RATIO = 0.2
+NAMES = [name for name, *_ in PROGRAMS]
+
+
+def call_of(t: Any, row: str) -> Callable[[], Any]:
+    """Return the program of a row."""
+    return next(program for name, program, _ in PROGRAMS if name == row)(t)

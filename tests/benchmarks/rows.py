@@ -6,6 +6,7 @@ what it costs to reach the operator, the rest shows how it computes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 Row = tuple[str, Callable[[Any], tuple[Any, ...]], Callable[..., Any]]
@@ -220,3 +221,10 @@ LARGE: list[Row] = [
     ("zeros 4M", nothing, lambda t: t.zeros(4_000_000)),
 ]
 ROWS = [*((f"s8: {name}", inputs, call) for name, inputs, call in SMALL), *LARGE]
+NAMES = [name for name, *_ in ROWS]
+
+
+def call_of(t: Any, row: str) -> Callable[[], Any]:
+    """Return the call of a row, on inputs of its own."""
+    inputs, call = next((inputs, call) for name, inputs, call in ROWS if name == row)
+    return partial(call, t, *inputs(t))

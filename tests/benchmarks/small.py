@@ -1,6 +1,6 @@
 """Functions on a few numbers, as expressions: where the way to the numbers takes longer than to compute with them.
 
-``ROWS`` of this module are of the kind of those in ``rows``; ``compare --small`` times them. They are many, so that
+``compare --small`` times them. They are many, so that
 the cost of a small call is seen as one of the mechanism, not of the functions that somebody chose.
 """
 from __future__ import annotations
@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from typing import Any
-
-Row = tuple[str, Callable[[Any], tuple[Any, ...]], Callable[..., Any]]
 
 #: One expression a word.
 EXPRESSIONS = """
@@ -64,9 +62,11 @@ def _names(t: Any) -> dict[str, Any]:
             "g": t.randn(4, 4, requires_grad=True), "q": t.randn(1, 2, 4, 4)}
 
 
-def _row(expression: str) -> Row:
-    code = compile(f"lambda: {expression}", expression, "eval")
-    return expression, lambda t: (eval(code, _names(t)),), lambda t, function: function()
+NAMES = EXPRESSIONS.split()
 
 
-ROWS: list[Row] = [_row(expression) for expression in EXPRESSIONS.split()]
+def call_of(t: Any, row: str) -> Callable[[], Any]:
+    """Return the function of an expression."""
+    code = compile(f"lambda: {row}", row, "eval")
+    function: Callable[[], Any] = eval(code, _names(t))
+    return function
