@@ -39,7 +39,8 @@ def used(monkeypatch):
     """Return the names of the loops that run, all of which are taken to be repaid; restore them afterwards."""
     names, compiled = set(), Loop.compiled
     pairs = loops.arithmetic_of_lines.values()
-    several = [family.loops.values() for family in vars(loops).values() if isinstance(family, loops.ByDType)]
+    several = [family.loops.values() for family in (*vars(loops).values(), *loops.at_each.values(),
+                                                    *loops.at_rows.values()) if isinstance(family, loops.ByDType)]
     for loop in [*loops.arithmetic.values(), *loops.sum_half_lines.values(), *vars(loops).values(),
                  *(loop for group in (*pairs, *several) for loop in group)]:
         if isinstance(loop, Loop):
@@ -111,7 +112,12 @@ def test_normal_numbers_are_those_of_pytorch(n, used) -> None:
 
 def places(t: Any, x: Any) -> Any:
     """For each element of some lines, one of its line."""
-    return (t.arange(x.numel()).view_as(x) * 7919 + x.view(t.int32) % 13) % x.shape[-1]
+    return (t.arange(x.numel()).view_as(x) * 7919 + x.float().view(t.int32) % 13) % x.shape[-1]
+
+
+def rows(t: Any, x: Any) -> Any:
+    """For each of some lines, one of a hundred rows."""
+    return places(t, x)[:, 0] % 100
 
 
 def twice(t: Any, x: Any, *shape: int) -> Any:
@@ -195,10 +201,23 @@ CHOSEN = {
     "gather in a box": lambda t, x: x.view(20, -1, 640).gather(-1, places(t, x.view(20, -1, 640))),
     "gather_down": lambda t, x: x.gather(0, places(t, x)),
     "gather_down in boxes": lambda t, x: x.view(5, 164, 640).gather(-2, places(t, x).view(5, 164, 640)[:, 9:] % 164),
-    "scatter_add": lambda t, x: x.flip(0).scatter_add_(1, places(t, x), x),
-    "scatter_add in a box": lambda t, x: t.zeros(20, x.shape[0] // 20, 640).scatter_add_(
-        2, places(t, x).view(20, -1, 640), x.view(20, -1, 640)),
-    "index_add": lambda t, x: t.ones(100, 640).index_add_(0, places(t, x)[:, 0] % 100, x),
+    **{f"{name}_at_{way}_{dtype}{of}": lambda t, x, dtype=dtype, call=call: call(t, (x * 4).to(getattr(t, dtype)))
+       for dtype in ("float32", "float64", "int32", "int64") for name, way, of, call in (
+           ("add", "each", "", lambda t, x: x.flip(0).scatter_add_(1, places(t, x), x)),
+           ("add", "each", " in a box", lambda t, x: t.zeros(20, x.shape[0] // 20, 640, dtype=x.dtype).scatter_add_(
+               2, places(t, x).view(20, -1, 640), x.view(20, -1, 640))),
+           ("multiply", "each", "", lambda t, x: x.scatter_reduce(0, places(t, x), x % 3, "prod")),
+           ("maximum", "each", "", lambda t, x: x.scatter_reduce(0, places(t, x), x, "amax", include_self=False)),
+           ("minimum", "each", "", lambda t, x: x.scatter_reduce(-1, places(t, x), x, "amin")),
+           ("add", "rows", "", lambda t, x: t.ones(100, 640, dtype=x.dtype).index_add_(0, rows(t, x), x)),
+           ("add", "rows", " at pairs of indices", lambda t, x: t.ones(10, 10, 640, dtype=x.dtype).index_put_(
+               (rows(t, x) // 10, rows(t, x) % 10 - 10), x, accumulate=True)),
+           ("multiply", "rows", "", lambda t, x: x[:100].index_reduce(0, rows(t, x), x % 3, "prod")),
+           ("maximum", "rows", " within boxes", lambda t, x: x[:800].view(8, 100, 640).index_reduce(
+               1, rows(t, x), x.repeat(8, 1).view(8, 820, 640), "amax")),
+           ("minimum", "rows", "", lambda t, x: x.index_reduce(1, rows(t, x)[:640], x, "amin", include_self=False)))},
+    **{f"copy_at_each_{dtype}": lambda t, x, dtype=dtype: x.to(getattr(t, dtype)).scatter(1, places(t, x), x.flip(
+        0).to(getattr(t, dtype))) for dtype in ("int32", "int64")},
     "cube": lambda t, x: x**3,
     "threshold_backward": lambda t, x: t.ops.aten.threshold_backward(x, x.flip(1), 0.5),
     "sum_lines": lambda t, x: x.abs().sum(1), "sum_lines in pieces": lambda t, x: x.view(4, -1).abs().mean(-1, True),
@@ -219,11 +238,12 @@ for _kind in ("float16", "bfloat16"):
         CHOSEN[f"sum_{_kind}_lines{_way}"] = (
             lambda t, x, kind=_kind, way=_sum: way((x / 8).abs().to(getattr(t, kind))).float())
 #: What they compute in another order than NumPy.
-REORDERED = {*[f"{name}_{kind}" for name in ("polynomial", "digamma") for kind in ("float32", "float64")], "index_add",
+REORDERED = {*[f"{name}_{kind}" for name in ("polynomial", "digamma") for kind in ("float32", "float64")],
              "product_of_lines", "moments_of_lines", "moments_of_columns", "sum_lines",
              "sum_float16_lines", "sum_bfloat16_lines"}
 #: What may precede them.
-OTHERS = {"narrow_float16", "narrow_bfloat16", "remainder_float32", "remainder_float64"}
+OTHERS = {"narrow_float16", "narrow_bfloat16", *[
+    f"{name}_{kind}" for name in ("remainder", "add_at_rows", "add_at_each") for kind in ("float32", "float64")]}
 
 
 @pytest.mark.parametrize("name", CHOSEN)

@@ -214,7 +214,10 @@ gelu, gelu_backward, softmax, log_softmax, softmax_backward, log_softmax_backwar
         "layer_norm_backward"))
 softmax_down, log_softmax_down = Loop("softmax_down"), Loop("log_softmax_down")
 softmax_backward_down, log_softmax_backward_down = Loop("softmax_backward_down"), Loop("log_softmax_backward_down")
-gather, gather_down, scatter_add = (Loop(name, True) for name in ("gather", "gather_down", "scatter_add"))
+gather, gather_down = Loop("gather", True), Loop("gather_down", True)
+#: What combines values with elements at indices, or with rows at indices, by NumPy's name; or copies their bits.
+at_each, at_rows = ({name: ByDType(f"{name}_{kind}", True, "il" if name == "copy" else "fdil")
+                     for name in ("add", "multiply", "maximum", "minimum", "copy")} for kind in ("at_each", "at_rows"))
 cumsum, cumprod, distances, sum_bags = (ByDType(name, True) for name in ("cumsum", "cumprod", "distances", "sum_bags"))
 fmod, remainder, floor_divide = (ByDType(name, True) for name in ("fmod", "remainder", "floor_divide"))
 trunc_divide = ByDType("trunc_divide", True, "il")
@@ -227,7 +230,7 @@ sample, leaky = ByDType("sample", True), ByDType("leaky", True)
 attention = Loop("attention", least=1 << 8)
 #: Products of matrices; for processors whose vectors they are written for (``has_wide_vectors``).
 product, product_transposed = Loop("product", least=0), Loop("product_transposed", least=0)
-index_add, count = Loop("index_add"), Loop("count", True)
+count = Loop("count", True)
 FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
 nll_loss, nll_loss_backward = Loop("nll_loss"), Loop("nll_loss_backward")
 sum_lines, sum_rows = Loop("sum_lines"), Loop("sum_rows", True)

@@ -8,12 +8,14 @@ import numpy as np
 
 from ...._base.quiet import quietly
 from ...._dispatch.dispatcher import TENSOR_TYPES
-from ...._dtype import DTYPES, DType, bool_, int64
+from ...._dtype import DTYPES, DType, bool_, int32, int64
 from ...common.blocks import fill
 from ..ops import reduction
-from ..ops.indexing import flat_places, rows_at, where_true
+from ..ops.indexing import flat_places, flat_rows, rows_at, where_true
 from . import FAST_PATHS, LARGEST, PLAIN, Row, fast_path, ndarray
 
+#: Dtypes whose sums NumPy rounds as PyTorch does.
+SUMMED = {*PLAIN, int32, int64}
 lowest, highest = np.minimum.reduce, np.maximum.reduce  # type: Any, Any
 
 
@@ -63,12 +65,14 @@ def index(self: Any, indices: Any) -> ndarray | None:
 
 @fast_path
 def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """Write a number or matching rows at int64 indices of the leading dimensions, or a number at one mask."""
-    if accumulate or values._dtype is not self._dtype or shares(self, values):
+    """Write a number or matching rows at int64 indices of the leading dimensions, or a number at one mask; or add few
+    rows.
+    """
+    if values._dtype is not self._dtype or shares(self, values):
         return None
     key, array, given = key_of(self, indices), self._array, values._array
-    if given is None:  # on another device
-        return None
+    if given is None or (accumulate and (key is None or not given.ndim or given.size > reduction.FEW)):
+        return None  # on another device, or more to decide
     if key is None:
         mask = indices[0]
         if (len(indices) > 1 or given.ndim or mask is None or mask._dtype is not bool_ or mask._array is None
@@ -82,11 +86,14 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
         places = key.shape if one else np.broadcast(*key).shape
         if given.shape != (*places, *array.shape[1 if one else len(key):]):
             return None
-    array[key] = given
+    if accumulate:
+        add_at(array, key, given)
+    else:
+        array[key] = given
     return self
 
 
-def add_at(array: ndarray, places: ndarray, values: Any) -> None:
+def add_at(array: ndarray, places: Any, values: Any) -> None:
     """Add values at indices. Errors are raised before anything is written."""
     quietly(np.add.at, array, places, values)
 
@@ -122,14 +129,21 @@ def scatter_into(write: Callable[[ndarray, ndarray, Any], Any], takes: frozenset
 
 @fast_path
 def index_add_(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
-    """Add few rows at int64 indices of the first dimension."""
+    """Add few elements at int64 indices of a dimension."""
     array, at, values, dtype = self._array, index._array, source._array, self._dtype
-    if (dim or alpha.__class__ is not int or alpha != 1 or dtype not in PLAIN or source._dtype is not dtype
+    shape = array.shape
+    if (alpha.__class__ is not int or alpha != 1 or dtype not in SUMMED or source._dtype is not dtype
             or index._dtype is not int64 or at.ndim != 1 or not 0 < values.size <= reduction.FEW
-            or values.shape != (at.size, *array.shape[1:]) or lowest(at) < 0 or highest(at) >= len(array)
+            or not -len(shape) <= dim < len(shape) or lowest(at) < 0 or highest(at) >= shape[dim]
             or shares(self, index, source)):
         return None
-    add_at(array, at, values)
+    dim %= len(shape)
+    if values.shape != (*shape[:dim], at.size, *shape[dim + 1:]):
+        return None
+    if dim:
+        add_at(array.reshape(-1), flat_rows(shape, dim, at), values.reshape(-1))
+    else:
+        add_at(array, at, values)
     return self
 
 
@@ -158,5 +172,5 @@ FAST_PATHS.update({
     "index_add_": index_add_,
     "scatter_.value": scatter_into(ndarray.__setitem__, PLAIN),
     "scatter_.src": scatter_into(ndarray.__setitem__, {*DTYPES.values()}),
-    "scatter_add_": scatter_into(add_at, PLAIN),
+    "scatter_add_": scatter_into(add_at, SUMMED),
 })

@@ -14,19 +14,27 @@ from ...._base import loops
 from ...._base.about import about
 from ...._base.determinism import alert_not_deterministic
 from ...._base.errors import check
+from ...._base.layout import contiguous_strides
 from ...._dtype import from_numpy_dtype
 from ...._storage import allocate
 from ...common.blocks import LARGE, SMALL, each_block
-from ...common.half import part_for
-from ..along import starts
+from ...common.half import convert, part_for
+from ..along import FEW, starts
 from ..rows import Prepared
 from . import CPU_KERNELS
-from .reduction import is_half, to_opmath
+from .reduction import to_opmath
 
 Array = np.ndarray
 lowest, highest = np.minimum.reduce, np.maximum.reduce  # type: Any, Any
 Key = tuple[Any, ...]
 BEYOND = "index out of range in self"
+UNSIGNED = {kind: np.dtype(kind.upper()) for kind in "bhilq"}  #: the dtypes of indices' bits, by letter
+
+
+def are_below(index: Array, size: int) -> bool:
+    """Return True if all of some indices are at least 0 and below a size; as unsigned numbers, negative ones are not.
+    """
+    return bool(highest(index.view(UNSIGNED.get(index.dtype.char, index.dtype)), None) < size)
 
 
 def bounded(index: Array, size: int, error: type[Exception], message: str, negative: bool = False,
@@ -36,9 +44,10 @@ def bounded(index: Array, size: int, error: type[Exception], message: str, negat
     Raises:
         error: if one is out of bounds.
     """
-    least = -size if negative else 0
-    if index.size and (lowest(index, None) < least or highest(index, None) >= size):
-        wrong = (index >= size) | (index < least)
+    if index.size and not are_below(index, size):
+        wrong = (index >= size) | (index < (-size if negative else 0))
+        if negative and not wrong.any():
+            return index
         first = index[wrong].flat[0]
         raise about(error(message.format(first)), kind, index=int(first), dim=dim, size=size)
     return index
@@ -78,23 +87,35 @@ def update_at(ufunc: Any, x: Array, key: Key, values: Any) -> None:
     ufunc.at(x, key, values)
 
 
-def are_rows(x: Array, key: Key, values: Array) -> bool:
-    """Return True if one index selects many rows of a matrix, all within bounds, for as many values."""
-    return len(key) == 1 and values.size >= MANY and x.ndim > 1 and x.dtype.char in "fd" and (
-        key[0].dtype.kind in "iu" and values.shape == key[0].shape + x.shape[1:]
-        and lowest(key[0], None) >= -len(x) and highest(key[0], None) < len(x))
+def rows_of_key(x: Array, key: Key) -> Array | None:
+    """Return the rows that integers at the first dimensions select, counted in all rows of so many dimensions; None if
+    the key has other parts, or integers out of bounds.
+    """
+    if not x.size or any(part.__class__ is not Array or part.dtype.kind != "i" or not part.size for part in key):
+        return None
+    rows: Any = None
+    for part, size in zip(key, x.shape, strict=False):
+        if not are_below(part, size):
+            part = np.where(part < 0, part + size, part)
+            if not are_below(part, size):
+                return None
+        rows = part if rows is None else rows * size + part
+    return rows
 
 
 def index_put_(x: Array, indices: Any, values: Array, accumulate: bool = False) -> None:
     key = key_of(indices)
     try:
-        if accumulate and are_rows(x, key, values):
-            at = key[0].reshape(-1)
-            x += added_up(values.reshape(at.size, -1), np.where(at < 0, at + len(x), at), len(x)).reshape(x.shape)
-        elif accumulate:
+        if not accumulate:
+            x[key] = values
+        elif (rows := rows_of_key(x, key)) is None:
             update_at(np.add, x, key, values)
         else:
-            x[key] = values
+            inner = x.shape[len(key):]
+            total = np.ascontiguousarray(x).reshape(-1, *inner)
+            combine(np.add, total, 0, rows.reshape(-1), np.broadcast_to(values, rows.shape + inner).reshape(-1, *inner))
+            if not x.flags.c_contiguous:
+                x[...] = total.reshape(x.shape)
     except IndexError as error:
         nothing_chosen(x, key, error)
 
@@ -155,47 +176,68 @@ def index_select(x: Array, dim: int, at: Array) -> Array:
     return np.take(x, at, axis=dim) if dim % x.ndim else rows_at(x, at)
 
 
-#: From this many elements on, a product with a sparse matrix beats ``np.add.at``.
-MANY = 1 << 12
+def flat_rows(shape: tuple[int, ...], dim: int, at: Array) -> Array:
+    """Return the flat indices of all elements at indices into a dimension of a contiguous array."""
+    if (found := starts(shape, dim, (*shape[:dim], at.size, *shape[dim + 1:]))) is not None:
+        step, others = found
+        return (at.reshape(-1, *[1] * (len(shape) - dim - 1)) * step + others).reshape(-1)
+    boxes, inner = np.arange(prod(shape[:dim])), prod(shape[dim + 1:])
+    return np.asarray(((boxes[:, None, None] * shape[dim] + at[:, None]) * inner + np.arange(inner)).reshape(-1))
+
+
+def combine(ufunc: Any, x: Array, dim: int, at: Array, values: Array) -> None:
+    """Combine values with elements along a dimension, in their order; without a ufunc, write them. Indices are within
+    bounds: one for each value, or a vector of those along ``dim``.
+    """
+    if not values.size:
+        return
+    shape, of_rows, loop = x.shape, at.ndim == 1, None
+    total = x if x.flags.c_contiguous else np.ascontiguousarray(x)
+    if values.size > FEW and (of_rows or shape[:dim] + shape[dim + 1:] == at.shape[:dim] + at.shape[dim + 1:]):
+        values, at = np.ascontiguousarray(values, x.dtype), np.ascontiguousarray(at, np.int64)
+        loop = (loops.at_rows if of_rows else loops.at_each)[ufunc.__name__ if ufunc else "copy"].compiled(
+            values.size, total, values)
+    if loop is None:
+        places = flat_rows(shape, dim, at) if of_rows else flat_elements(total, dim, at)
+        if ufunc:
+            ufunc.at(total.reshape(-1), places, values.reshape(-1))
+        else:
+            total.reshape(-1)[places] = values.reshape(-1)
+    else:
+        boxes = prod(shape[:dim])
+        target, given = (array.reshape(boxes, array.shape[dim], -1) for array in (total, values))
+        places = at if of_rows else at.reshape(given.shape)
+        each_block(lambda part: loop(target[part], places if of_rows else places[part], given[part]), boxes,
+                   max(LARGE * boxes // values.size, 1), values.size)
+    if total is not x:
+        x[...] = total
 
 
 def added_up(values: Array, at: Array, count: int) -> Array:
     """Sum rows of ``values`` by their row index ``at`` into a matrix of ``count`` rows."""
-    if values.dtype == np.float32 and at.dtype == np.int64 and are_contiguous(values, at) and (
-            loop := loops.index_add.compiled(values.size)) is not None:
-        out = np.zeros((count, values.shape[1]), values.dtype)
-        loop(out, at, values)
-        return out
-    if values.size < MANY or values.dtype.kind not in "fc" or values.dtype.itemsize == 2:
-        out = np.zeros((count, values.shape[1]), values.dtype)
-        np.add.at(out, at, values)
-        return out
-    from scipy.sparse import csc_array  # slow to import
+    out = np.zeros((count, values.shape[1]), values.dtype)
+    combine(np.add, out, 0, at, values)
+    return out
 
-    places = np.arange(at.size + 1)
-    return csc_array((np.ones(at.size, values.dtype), at, places), shape=(count, at.size)) @ values
+
+def in_opmath(x: Array, compute: Callable[[Array], None]) -> None:
+    """Let a function change an array in the dtype of the computation."""
+    wide = to_opmath(x)
+    compute(wide)
+    if wide is not x:
+        convert(wide, x)
 
 
 def index_add_(x: Array, dim: int, at: Array, source: Array, alpha: Any = 1) -> None:
     if x.ndim > 1 and not x.size:  # ATen looks at no index here
         return
-    rows = front(x, dim)
-    inner = x.ndim < 2 or 0 < dim % x.ndim < x.ndim - 1  # where ATen adds slice by slice
+    x, source, dim = (x, source, dim % x.ndim) if x.ndim else (x.reshape(1), source.reshape(1), 0)
+    size, inner = x.shape[dim], x.ndim < 2 or 0 < dim < x.ndim - 1  # where ATen adds slice by slice
     error, words = (IndexError, BEYOND) if inner else (
-        RuntimeError, f"index {{}} is out of bounds for dimension {dim} with size {len(rows)}")
-    at = bounded(at.reshape(-1), len(rows), error, words, dim=dim)
-    values = front(source, dim)
-    values = values if alpha == 1 else values * np.asarray(alpha).astype(x.dtype)
-    total, values = to_opmath(rows), to_opmath(values)
-    if total.ndim == 2 and total.dtype == np.float32 and are_contiguous(total, at, values) and (
-            loop := loops.index_add.compiled(values.size)) is not None:
-        loop(total, at, values)
-    elif values.ndim > 1 and values.size >= MANY:
-        total += added_up(values.reshape(len(values), -1), at, len(rows)).reshape(total.shape)
-    else:
-        np.add.at(total, at, values)
-    if total is not rows:
-        rows[...] = total
+        RuntimeError, f"index {{}} is out of bounds for dimension {dim} with size {size}")
+    at = bounded(at.reshape(-1), size, error, words, dim=dim)
+    values = to_opmath(source if alpha == 1 else source * np.asarray(alpha).astype(x.dtype))
+    in_opmath(x, lambda total: combine(np.add, total, dim, at, values))
 
 
 def index_copy_(x: Array, dim: int, at: Array, source: Array) -> None:
@@ -214,9 +256,12 @@ def index_fill_(x: Array, dim: int, at: Array, value: Any) -> None:
 
 
 def index_reduce_(x: Array, dim: int, at: Array, source: Array, reduce: str, include_self: bool = True) -> None:
-    rows = front(x, dim)
-    at = bounded(at.reshape(-1), len(rows), IndexError, BEYOND, kind="index in self", dim=dim)
-    reduce_at(rows, (at,), front(source, dim), reduce, include_self)
+    x, source, dim = (x, source, dim % x.ndim) if x.ndim else (x.reshape(1), source.reshape(1), 0)
+    at = bounded(at.reshape(-1), x.shape[dim], IndexError, BEYOND, kind="index in self", dim=dim)
+    if reduce == "prod":  # ATen rounds each product of half precision
+        reduce_along(x, dim, at, source, reduce, include_self)
+    else:
+        in_opmath(x, lambda total: reduce_along(total, dim, at, to_opmath(source), reduce, include_self))
 
 
 def extreme(largest: bool, dtype: np.dtype) -> Any:
@@ -235,20 +280,20 @@ REDUCTIONS: dict[str, tuple[Any, Callable[[np.dtype], Any]]] = {
 }
 
 
-def reduce_at(x: Array, key: Key, values: Any, reduce: str, include_self: bool) -> None:
-    """Reduce values into the elements at an index; with ``include_self``, together with their old values."""
+def reduce_along(x: Array, dim: int, at: Array, values: Array, reduce: str, include_self: bool) -> None:
+    """Reduce values into elements along a dimension, as ``combine`` does; with ``include_self``, together with their
+    old values.
+    """
     ufunc, start = REDUCTIONS[reduce]
-    if reduce == "mean" and is_half(x):  # which would round each sum
-        wide = to_opmath(x)
-        reduce_at(wide, key, to_opmath(values), reduce, include_self)
-        x[...] = wide
-        return
+    places: Any = None
+    if reduce == "mean" or not include_self:
+        places = flat_rows(x.shape, dim, at) if at.ndim == 1 else flat_elements(x, dim, at)
     if not include_self:
-        x[key] = start(x.dtype)
-    update_at(ufunc, x, key, values)
+        x[np.unravel_index(places, x.shape)] = start(x.dtype)
+    combine(ufunc, x, dim, at, values)
     if reduce == "mean":
-        count = np.full(x.shape, int(include_self))
-        np.add.at(count, key, 1)
+        count = np.bincount(places, minlength=x.size).reshape(x.shape)
+        count += include_self
         count = np.maximum(count, 1)
         np.copyto(x, x // count if x.dtype.kind in "iu" else x / count, casting="unsafe")
 
@@ -271,6 +316,19 @@ def flat_places(x: Array, dim: int, at: Array) -> Array | None:
     return (at if step == 1 else at * step) + others
 
 
+def flat_elements(x: Array, dim: int, at: Array) -> Array:
+    """Return the flat indices of elements at indices along a dimension of an array of this shape."""
+    if (found := starts(x.shape, dim, at.shape)) is not None:
+        step, others = found
+        return ((at if step == 1 else at * step) + others).reshape(-1)
+    steps = contiguous_strides(x.shape)
+    places = at if steps[dim] == 1 else at * steps[dim]
+    for d, (index, step) in enumerate(zip(np.ogrid[tuple(slice(n) for n in at.shape)], steps, strict=True)):
+        if d != dim:
+            places = places + index * step if places is at else np.add(places, index * step, out=places)
+    return places.reshape(-1)
+
+
 def grid(x: Array, dim: int, at: Array) -> tuple[Array, Key]:
     """Return the array and an index such that its elements are ``x`` at ``at`` along ``dim``.
 
@@ -279,19 +337,11 @@ def grid(x: Array, dim: int, at: Array) -> tuple[Array, Key]:
     x, at = (x, at) if x.ndim and at.ndim else (x.reshape(-1), at.reshape(-1))
     dim %= x.ndim
     in_bounds(x, dim, at)
-    if x.flags.c_contiguous and (found := starts(x.shape, dim, at.shape)) is not None:
-        step, others = found
-        return x.reshape(-1), (((at if step == 1 else at * step) + others).reshape(-1),)
+    if x.flags.c_contiguous:  # NumPy is faster with one flat index
+        return x.reshape(-1), (flat_elements(x, dim, at),)
     key = list(np.ogrid[tuple(slice(n) for n in at.shape)])
     key[dim] = at
-    if not x.flags.c_contiguous:
-        return x, tuple(key)
-    steps = [step // x.itemsize for step in x.strides]  # NumPy is faster with one flat index
-    places = at if steps[dim] == 1 else at * steps[dim]
-    for d, (index, step) in enumerate(zip(key, steps, strict=True)):
-        if d != dim:
-            places = places + index * step if places is at else np.add(places, index * step, out=places)
-    return x.reshape(-1), (places.reshape(-1),)
+    return x, tuple(key)
 
 
 def are_contiguous(*arrays: Array) -> bool:
@@ -379,29 +429,24 @@ def gathered_down(loop: Callable[..., None], x: Array, dim: int, at: Array) -> A
 def scatter_(x: Array, dim: int, at: Array, src: Any, reduce: str | None = None, include_self: bool = True) -> None:
     if not at.size:
         return
-    x, key = grid(x, dim, at)
-    if isinstance(src, Array):
-        shape = at.shape or (1,)
-        values = src.reshape(src.shape or (1,))[tuple(slice(n) for n in shape)]
-        values = values.reshape(-1) if len(key) == 1 else values
-    else:
-        values = np.asarray(src).astype(x.dtype)
-    if reduce is None:
+    shape = at.shape or (1,)
+    values = (src.reshape(src.shape or (1,))[tuple(slice(n) for n in shape)] if isinstance(src, Array) else
+              np.asarray(src).astype(x.dtype))
+    if reduce is None and not values.ndim:
+        x, key = grid(x, dim, at)
         x[key] = values
-    else:
-        total = to_opmath(x)
-        reduce_at(total, key, values, reduce, include_self)
-        if total is not x:
-            x[...] = total
+        return
+    x, at = (x, at) if x.ndim and at.ndim else (x.reshape(-1), at.reshape(-1))
+    dim, at = dim % x.ndim, in_bounds(x, dim, at)
+    if reduce is None:
+        bits = f"i{x.itemsize}" if x.itemsize in (4, 8) else x.dtype
+        combine(None, x.view(bits), dim, at, values.view(bits))
+        return
+    values = to_opmath(np.broadcast_to(values, at.shape))
+    in_opmath(x, lambda total: reduce_along(total, dim, at, values, reduce, include_self))
 
 
 def scatter_add_(x: Array, dim: int, at: Array, src: Array) -> None:
-    if x.dtype == np.float32 and at.size >= MANY and src.shape == at.shape and src.flags.c_contiguous and (
-            are_lines(x, dim, at)) and (loop := loops.scatter_add.compiled(at.size)) is not None:
-        out, places, values = (lines_of(array) for array in (x, in_bounds(x, dim, at), src))
-        each_block(lambda part: loop(out[part], places[part], values[part]), len(out),
-                   max(LARGE * len(out) // at.size, 1), at.size)
-        return
     scatter_(x, dim, at, src, "add")
 
 
@@ -420,13 +465,16 @@ def take(x: Array, at: Array) -> Array:
 
 
 def put_(x: Array, at: Array, source: Array, accumulate: bool = False) -> None:
-    x = x if x.ndim else x.reshape(1)
-    places = np.unravel_index(flat_positions(x, at.reshape(-1)) % max(x.size, 1), x.shape)
+    places = flat_positions(x, at.reshape(-1)) % max(x.size, 1)
     if accumulate:
-        np.add.at(x, places, source.reshape(-1))
+        total = x.reshape(-1)
+        combine(np.add, total, 0, places, source.reshape(-1))
+        if not x.flags.c_contiguous:
+            x[...] = total.reshape(x.shape)
     else:
+        x = x if x.ndim else x.reshape(1)
         alert_not_deterministic("put_")
-        x[places] = source.reshape(-1)
+        x[np.unravel_index(places, x.shape)] = source.reshape(-1)
 
 
 def masked_select(x: Array, mask: Array) -> Array:

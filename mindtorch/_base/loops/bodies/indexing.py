@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from .writing import FLOATS, i32, loop, u64
 
@@ -26,19 +27,50 @@ def gather_down(x: Any, at: Any, out: Any) -> None:
                 result[row, i] = box[u64(places[row, i]), u64(i)]
 
 
-@loop("float32[:,::1]", "int64[:,::1]", "float32[:,::1]")
-def scatter_add(out: Any, at: Any, values: Any) -> None:
-    for row in range(len(at)):
-        for i in range(at.shape[1]):
-            out[row, u64(at[row, i])] += values[row, i]
+@njit
+def larger(x: Any, y: Any) -> Any:
+    """Return the maximum, or NaN; the second of two zeros, as NumPy does."""
+    return x if x > y or x != x else y
 
 
-@loop("float32[:,::1]", "int64[::1]", "float32[:,::1]")
-def index_add(out: Any, at: Any, values: Any) -> None:
-    for row in range(len(at)):
-        line, added = out[u64(at[row])], values[row]
-        for i in range(len(line)):
-            line[i] += added[i]
+@njit
+def smaller(x: Any, y: Any) -> Any:
+    return x if x < y or x != x else y
+
+
+@njit
+def second(x: Any, y: Any) -> Any:
+    return y
+
+
+def combining(name: str, operation: Callable[[Any, Any], Any], *kinds: str) -> None:
+    """Build the loops that combine values with elements of boxes: at rows of their own, or at the same rows in all."""
+
+    def at_each(out: Any, at: Any, values: Any) -> None:
+        for k in range(len(at)):
+            box, places, given = out[k], at[k], values[k]
+            for row in range(len(places)):
+                for i in range(places.shape[1]):
+                    place = u64(places[row, i])
+                    box[place, u64(i)] = operation(box[place, u64(i)], given[row, i])
+
+    def at_rows(out: Any, at: Any, values: Any) -> None:
+        for k in range(len(out)):
+            for row in range(len(at)):
+                line, given = out[k, u64(at[row])], values[k, row]
+                for i in range(len(line)):
+                    line[i] = operation(line[i], given[i])
+
+    for body, places in ((at_each, "int64[:,:,::1]"), (at_rows, "int64[::1]")):
+        body.__name__ = body.__qualname__ = f"{name}_{body.__name__}"
+        loop("T[:,:,::1]", places, "T[:,:,::1]", of=("int32", "int64", *kinds))(body)
+
+
+combining("add", operator.add, *FLOATS)
+combining("multiply", operator.mul, *FLOATS)
+combining("maximum", larger, *FLOATS)
+combining("minimum", smaller, *FLOATS)
+combining("copy", second)
 
 
 @loop("T[:,::1]", "T[:,::1]", "int64[:,::1]", "bool_", of=("int32", "int64", *FLOATS))
