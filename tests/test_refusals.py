@@ -171,7 +171,28 @@ def test_weights_of_classes_have_the_dtype_of_what_they_weigh(program: Program) 
     assert_same_outcome(program)
 
 
+@each_program(*[
+    lambda t, function=function, number=number, dtype=dtype: function(t, t.ones(2, 2, dtype=getattr(t, dtype)), number)
+    for function in (  # type: ignore[misc]
+        lambda t, x, n: t.addcmul(x, x, x, value=n), lambda t, x, n: x.addcmul_(x, x, value=n),
+        lambda t, x, n: t.addcdiv(x, x, x, value=n), lambda t, x, n: x.addcdiv_(x, x, value=n),
+        lambda t, x, n: x.add_(x, alpha=n), lambda t, x, n: t.addr(x, x[0], x[0], alpha=n),
+        lambda t, x, n: t.addmm(x, x, x, beta=n), lambda t, x, n: t.addmv(x[0], x, x[0], alpha=n),
+        lambda t, x, n: t.baddbmm(x[None], x[None], x[None], alpha=n), lambda t, x, n: t.nn.functional.softplus(x, n),
+        lambda t, x, n: t.nn.functional.elu(x, n), lambda t, x, n: t.nn.functional.celu(x, n),
+        lambda t, x, n: t.nn.functional.leaky_relu(x, n), lambda t, x, n: t.nn.functional.hardtanh(x, -1, n),
+        lambda t, x, n: t.nn.functional.softshrink(x, n))
+    for number in (1j, 1e300) for dtype in ("float32", "float16")], *[
+    lambda t, dtype=dtype: t.dist(t.ones(2, dtype=getattr(t, dtype)), t.zeros(2), 1j) for dtype in (  # type: ignore[misc]
+        "float32", "float16")])
+def test_no_number_is_taken_that_the_dtype_cannot_hold(program: Program) -> None:
+    assert_same_outcome(program)
+
+
 @each_program(
+    *[lambda t, weight=weight, bins=bins: t.histogram(t.ones(5), bins(t), weight=weight(t)).hist for weight in (  # type: ignore[misc]
+        lambda t: t.ones(4), lambda t: t.ones(5).double(), lambda t: t.ones(5))
+      for bins in (lambda t: 3, lambda t: t.tensor([0.0, 1.0]))],
     lambda t: t.ormqr(t.ones(2, 3, 3), t.ones(2, 3), t.ones(3, 3)),
     lambda t: t.ormqr(t.ones(2, 3, 3), t.ones(2, 3), t.ones(4, 3, 3)),
     lambda t: t.ormqr(t.ones(2, 3, 3), t.ones(4, 3), t.ones(2, 3, 3)),

@@ -16,7 +16,7 @@ from .._dispatch.aten import (
     sigmoid_backward, silu_backward, softplus, threshold_backward, where_self as where, zeros_like,
 )
 from .._dispatch.schemas import registry
-from .._dtype import COMPLEX, FLOATING, DType, bool_, finfo, uint8
+from .._dtype import COMPLEX, FLOATING, DType, bool_, finfo, float64, uint8
 from .._tensor import Tensor
 from .._transforms.batching.rules import along_dimensions, as_it_is
 from . import composites, differentiates, operator, schemas
@@ -77,6 +77,13 @@ def check_hardtanh(promoted: DType, self: Tensor, min_val: Any = -1, max_val: An
           "cannot do hardtanh on an unsigned type with negative limits")
 
 
+def check_numbers(promoted: DType, self: Tensor, *numbers: Any) -> None:
+    """Refuse numbers that the dtype in which an activation is computed cannot hold."""
+    if promoted.category == FLOATING:
+        for number in numbers:
+            check_number(opmath(promoted), number)
+
+
 def check_elu_backward(promoted: DType, grad_output: Tensor, alpha: Any, scale: Any, input_scale: Any, is_result: bool,
                        self_or_result: Tensor) -> None:
     check(not is_result or alpha >= 0,
@@ -102,7 +109,7 @@ operator("elu_backward",
          Pointwise("default", 6, "reduced|floating", "elu_backward_cpu", unpromoted=(1, 2, 3, 4),
                    check=check_elu_backward, fast=False), grad_output=registry["elu_backward"],
          self_or_result=elu_double_backward)
-operator("elu", activation("elu"),
+operator("elu", activation("elu", check=check_numbers),
          self=lambda grad, alpha, scale, input_scale, self: (
              elu_backward(grad, alpha, scale, input_scale, False, self)))
 operator("elu_", node="EluBackward1",
@@ -223,7 +230,7 @@ operator("rrelu_with_noise_backward",
                    check=check_rrelu_backward, fast=False),
          grad_output=lambda grad, self, noise, lower, upper, training: (
              rrelu_backward(grad, self, noise, lower, upper, training, False)), self=flat)
-operator("leaky_relu", activation("leaky_relu"),
+operator("leaky_relu", activation("leaky_relu", check=check_numbers),
          self=lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope, False))
 operator("leaky_relu_", node="LeakyReluBackward1",
          self=lambda grad, negative_slope, result: (
@@ -236,7 +243,8 @@ operator("rrelu_with_noise_", node="RreluWithNoiseBackward1",
              rrelu_backward(grad, result, noise, lower, upper, training, True)))
 operator("softplus_backward", backward("softplus"), grad_output=registry["softplus_backward"],
          self=softplus_double_backward)
-operator("softplus", activation("softplus"), autocast="npu float32", self=registry["softplus_backward"])
+operator("softplus", activation("softplus", check=check_numbers), autocast="npu float32",
+         self=registry["softplus_backward"])
 
 schemas("""
 operator only:
@@ -266,10 +274,11 @@ def check_threshold(promoted: DType, self: Tensor, threshold: Any, value: Any) -
 
 
 def check_softshrink(promoted: DType, self: Tensor, lambd: Any = 0.5) -> None:
+    check_number(float64, lambd)
     check_takes(promoted.category == FLOATING, "softshrink_check", promoted)
     largest = finfo(promoted).max
     check(0 <= lambd <= largest,
-          lambda: f"lambda must be in range [0, {largest:g}] for input dtype {promoted}, but found {lambd}")
+          lambda: f"lambda must be in range [0, {largest:g}] for input dtype {NAMES[promoted.name]}, but found {lambd}")
 
 
 def meta_log_sigmoid(self: Tensor) -> tuple[Spec, Spec]:
@@ -381,6 +390,8 @@ function:
 
 def check_celu(promoted: DType, self: Tensor, alpha: Any = 1.0) -> None:
     check(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU")
+    check_number(float64, alpha)
+    check_numbers(promoted, self, alpha)
 
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946

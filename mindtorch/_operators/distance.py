@@ -50,6 +50,7 @@ def meta_norm(self: Tensor, p: Any, dim: Any, keepdim: bool = False) -> Spec:
 def meta_dist(self: Tensor, other: Tensor, p: Any = 2) -> Spec:
     dtype = result_type((self, other))
     check_sub(dtype, self, other)
+    check(not isinstance(p, complex), "linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
     check_norm(dtype)
     shape = broadcast_shapes(self.shape, other.shape)
     check(0 not in shape or 0 <= p < inf, lambda: f"linalg.vector_norm cannot compute the {p} norm on an empty tensor "

@@ -28,6 +28,7 @@ from .._tensor import Tensor
 from .._transforms.batching.frames import Frame, lowered
 from .._transforms.batching.rules import Rule, along_dimensions, composed
 from . import composites, differentiates, operator, schemas
+from .pointwise import opmath
 
 
 def _refuse_bool(kernel: str, *factors: Any) -> None:
@@ -55,11 +56,8 @@ function, method, in-place, out:
 
 
 def _check_numbers(dtype: Any, beta: Any, alpha: Any) -> None:
-    check(dtype.is_complex or not (isinstance(beta, complex) or isinstance(alpha, complex)),
-          lambda: f"value cannot be converted to type {dtype.name} without overflow: beta={beta}, alpha={alpha}")
-    for number in (beta, alpha):
-        if dtype.category == INTEGER and not isinstance(number, complex):
-            check_number(dtype, number)
+    check_number(dtype, beta)
+    check_number(dtype, alpha)
 
 
 def _check_expands(tensor: Tensor, shape: tuple[int, ...]) -> None:
@@ -98,7 +96,7 @@ def _check_addends(self: Tensor, mat1: Any, mat2: Any, shape: tuple[int, int], b
         if other._dtype is not mat2._dtype:
             raise about(RuntimeError(f"{name} and mat2 must have the same dtype, but got {NAMES[other._dtype.name]} "
                                      f"and {NAMES[mat2._dtype.name]}"), "matmul dtypes")
-    _check_numbers(mat1._dtype, beta, alpha)
+    _check_numbers(opmath(mat1._dtype), beta, alpha)
     _check_expands(self, shape)
     _refuse_bool("addmm_impl_cpu_", mat1, mat2)
 
@@ -153,6 +151,7 @@ def meta_addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any = 1, alpha: An
             raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
         if dtype.category <= INTEGER and not isinstance(number, int):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+        check_number(dtype, number)
     layouts = ((tuple(self.shape), self._strides()), ((shape[0], 1), (*vec1._strides(), 1)),
                (shape[1:], vec2._strides()))
     return Spec(shape, dtype, iterator_strides(shape, layouts))
@@ -175,7 +174,7 @@ def meta_baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any = 1, al
     spec = meta_bmm(batch1, batch2, "baddbmm")
     check(self._dtype is spec.dtype, lambda: f"Input dtypes must be the same, got: input {self.dtype}, batch1: "
           f"{batch1.dtype}, batch2: {batch2.dtype}")
-    _check_numbers(spec.dtype, beta, alpha)
+    _check_numbers(opmath(spec.dtype), beta, alpha)
     return spec
 
 

@@ -674,6 +674,7 @@ def check_addcdiv(promoted: DType, self: Tensor, tensor1: Tensor, tensor2: Tenso
           "Integer division with addcdiv is no longer supported. It can be written as (input + value * "
           "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs; addcdiv is (input + value * tensor1 / "
           "tensor2).")
+    check_number(opmath(promoted), value)
 
 
 def check_ldexp(promoted: DType, self: Tensor, other: Tensor) -> None:

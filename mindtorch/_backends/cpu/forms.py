@@ -15,7 +15,7 @@ from ..._dtype import BOOL, FLOATING, bool_
 from ..common.blas import add_scaled
 from ..common.blocks import LARGE, SMALL, compute, each_block
 from ..common.pointwise import Pointwise, PreparedUfunc
-from .fast_paths import fast_path
+from .fast_paths import are_small, fast_path
 
 
 def with_fast_form(op: Operator, form: Kernel) -> Kernel:
@@ -89,7 +89,7 @@ def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
         dtype, array = self._dtype, self._array
         if dtype.category != FLOATING or dtype not in dtypes:
             return None
-        if checks and any(arg.__class__ is not float and arg.__class__ is not int for arg in args[others:]):
+        if checks and not are_small(args[others:]):
             return None
         operands = []
         for arg in args[:others]:

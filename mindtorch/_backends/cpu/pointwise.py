@@ -22,7 +22,7 @@ from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, as_vectors, compute, each_block
 from ..common.half import FEW, SLOW, convert, converted
 from ..common.pointwise import Pointwise, PreparedUfunc
-from .fast_paths import LARGEST, REFUSALS, fast_path, ndarray
+from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
 from .plans import Plans, key_of
 from .rows import Rows, array_of, computed, fit, is_own, order_kept, order_of, strided
 
@@ -229,11 +229,8 @@ def refuse(*args: Any) -> None:
 def with_small_numbers(function: Rows) -> Rows:
     """Let a function of floating point arrays take further numbers that no check of the operator refuses."""
     def call(x: ndarray, y: Any, *numbers: Any) -> Any:
-        if x.dtype.char not in "fd":
+        if x.dtype.char not in "fd" or not are_small(numbers):
             raise TypeError
-        for number in numbers:
-            if (number.__class__ is not float and number.__class__ is not int) or not -LARGEST < number < LARGEST:
-                raise TypeError
         return function(x, y, *numbers)
 
     return call
@@ -336,12 +333,15 @@ def in_dtype(row: Rows, arrays: list[Any], dtype: np.dtype) -> np.ndarray:
 
 def _of_one(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, general: Rows) -> Rows:
     is_ufunc = isinstance(function, np.ufunc)  # its results need no check, and it takes no further arguments
+    checked = meta.check is not None
 
     def unary(self: Any, *rest: Any) -> Any:
         result, array = results[self._dtype], self._array
         if result is not None and (array.itemsize != 2 or array.size < FEW):  # NumPy is slow with half precision
             try:
                 if rest:
+                    if checked and not are_small(rest):
+                        return general(self, *rest)  # which refuses what the dtype cannot hold
                     array = silent().run(with_rest, array, *rest)
                 elif is_ufunc and array.size >= LARGE:
                     array = silent().run(compute, function, allocate(array.shape, result.np), array)
@@ -430,8 +430,8 @@ def _of_several(meta: Pointwise, function: Rows, results: Results) -> Rows:
                     return None  # the dtype may not hold it
             arrays.append(arg)
         result = None if dtype is None or number > dtype.category else results[dtype]
-        if result is None or (len(args) > count and result.category < FLOATING):
-            return None  # an argument that is not an operand may not fit integers
+        if result is None or (len(args) > count and (result.category < FLOATING or not are_small(args[count:]))):
+            return None  # an argument that is not an operand may not fit the dtype
         array = np.asarray(function(*arrays, *args[count:]))
         own = array.dtype is result.np and array.size and is_own(array, arrays)
         return from_array(array, result) if own else None

@@ -10,7 +10,7 @@ decides and explains. Most pointwise operators have none here: ``pointwise`` der
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,13 @@ REFUSALS = (ValueError, TypeError, IndexError, OverflowError, MemoryError)
 PLAIN = {float32, float64}  #: dtypes in which NumPy agrees with PyTorch and BLAS multiplies
 FEW = 1 << 6  #: up to this many elements, Python numbers beat several NumPy calls
 LARGEST = 3e38  #: surely representable in float32
+
+
+def are_small(numbers: Sequence[Any]) -> bool:
+    """Return True if all are real numbers that surely fit, whatever floating point dtype is computed in."""
+    return all((number.__class__ is float or number.__class__ is int) and -LARGEST < number < LARGEST
+               for number in numbers)
+
 
 #: By operator name: a function from the general kernel to the fast path for contiguous tensors.
 FAST_PATHS = FamilyTable(registry)
