@@ -844,6 +844,8 @@ def test_settings_are_set_by_their_names_of_today_and_of_before(monkeypatch) -> 
     with torch._dynamo.config.patch(verbose=True, recompile_limit=5):
         assert torch._dynamo.config.cache_size_limit == 5 and torch._dynamo.config.verbose
     assert torch._dynamo.config.recompile_limit == 3 and not torch._dynamo.config.verbose
+    monkeypatch.setattr(torch._dynamo.config, "accumulated_cache_size_limit", 9)
+    assert torch._dynamo.config.accumulated_recompile_limit == 9
 
 
 def test_nothing_of_the_recorded_call_stays_in_memory() -> None:

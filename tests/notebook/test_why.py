@@ -148,6 +148,26 @@ def test_targets_that_are_no_class_are_found_with_their_places():
     assert "They stand in labels at [1], [3]." in facts.cause
 
 
+def test_wanted_targets_of_places_are_a_class_number_for_each():
+    scores, masks = torch.zeros(2, 3, 4, 4), torch.zeros(2, 4, 4, 3, dtype=torch.int64)
+    *_, wanted = pictured(explained(lambda: nn.functional.cross_entropy(scores, masks)), Shapes).rows
+    assert (wanted.label, wanted.note) == ("wanted", "a class number for each")
+
+
+@pytest.mark.parametrize(("value", "fix"), [(-1, ("usual is", "0.5")), (50, ("if percent are meant", "0.5"))])
+def test_a_share_of_dropout_is_mended_by_the_usual_one_or_by_percent(value, fix):
+    assert [(fix.text, fix.code) for fix in explained(lambda: nn.Dropout(value)).fixes] == [fix]
+
+
+@pytest.mark.parametrize(("loop", "name"), [("for x in DataLoader(D(), 2): pass", "the loader"),
+                                            ("l = DataLoader(D(), 2)\nfor x in l: pass", "l")])
+def test_a_loader_whose_samples_differ_is_called_by_its_name_if_it_has_one(loop, name):
+    dataset = ("DataLoader = torch.utils.data.DataLoader\nclass D:\n    def __len__(self): return 2\n"
+               "    def __getitem__(self, i): return torch.ones(i + 1)\n")
+    facts = explain(caught(lambda: run(torch, dataset + loop)))
+    assert facts.cause.startswith(f"{name} lays the samples")
+
+
 def test_devices_and_dtypes_stand_side_by_side():
     a, m = torch.ones(2), torch.ones(2, device="meta")
     groups = pictured(explained(lambda: a + m), Groups).groups
