@@ -85,6 +85,8 @@ def test_fake_tensors_pass_through_without_values() -> None:
         out = mindtorch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,))
         carry, slices = scan(lambda c, s: (c + s, c * s), mindtorch.zeros(2), x)
         mapped = map_slices(lambda s: s[:1], x)
+        away = [t.to("meta") for t in (mindtorch.zeros(2), x)]
+        assert {t.device.type for t in scan(lambda c, s: (c + s, c * s), *away)} == {"meta"}
     assert all(isinstance(tensor, FakeTensor) for tensor in (out, carry, slices, mapped))
     assert [tuple(tensor.shape) for tensor in (out, carry, slices, mapped)] == [(3, 2), (2,), (3, 2), (3, 1)]
 

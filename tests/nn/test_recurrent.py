@@ -1,6 +1,8 @@
 """Recurrent networks over packed sequences, with projections, dropout and wrong arguments, beside PyTorch's."""
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 import mindtorch
@@ -73,6 +75,17 @@ def test_pipeline_mode_knows_the_shapes_before_it_computes() -> None:
         output, (hidden, memory) = network(x)
         assert (output.shape, hidden.shape, memory.shape) == ((5, 2, 4), (1, 2, 4), (1, 2, 4))
     assert mindtorch.equal(output, expected)
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_dropout_of_one_layer_warns_and_none_does_not(kind: str) -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        getattr(mindtorch.nn, kind)(2, 3)
+        assert not told
+        getattr(mindtorch.nn, kind)(2, 3, dropout=0.5)
+    assert [str(warning.message).partition(",")[0] for warning in told] == [
+        "dropout option adds dropout after all but last recurrent layer"]
 
 
 @pytest.mark.parametrize("program", [

@@ -60,6 +60,7 @@ def test_dtypes_and_errors_are_those_of_the_operator():
     assert "RuntimeError: for tensors of bool." in facts.errors
     assert "int64" in operator_facts(torch.sum).dtypes
     assert operator_facts(torch.matmul).shapes == "For example, [2, 3] and [3, 4] give [2, 4]."
+    assert operator_facts(torch.cumsum).shapes == "For example, [2, 3] with dim=1 gives [2, 3]."
 
 
 def test_every_operator_has_facts():

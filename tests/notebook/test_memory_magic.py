@@ -161,6 +161,9 @@ def test_the_picture_names_tensors_blocks_and_frees() -> None:
         facts = introspect.memory_facts({id(a): "a<b>", id(c): "c"})
         page, text = viz.memory_page(facts), viz.memory_text(facts)
     letter = viz.palette.storage_letter(introspect.storage_number(c))
+    used = next(each for each in facts if each.allocated)
+    for part, size in (("allocated", used.allocated), ("free", used.free)):
+        assert f'title="{part}: {viz.palette.size_text(size)}"' in page
     assert f">{letter}</span>" in page and "holds c" in page and "a&lt;b&gt;" in page and "a<b>" not in page
     assert "freed by the host, still needed by pending work" in page and "2 operators" in page and "<script" not in page
     assert f"{letter:>3}" in text and "deferred frees: 512 B in 1 piece, after 2 operators of npu:0 stream 0" in text

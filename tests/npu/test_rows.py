@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import mindtorch as torch
+from mindtorch._backends.npu import aclnn
 from mindtorch._backends.npu.aclnn import launch
 from mindtorch._backends.npu.constants import (  # type: ignore[attr-defined]
     ACLNN_ERR_INNER, ACLNN_ERR_INNER_FIND_KERNEL_ERROR, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_RUNTIME_ERROR,
@@ -125,6 +126,16 @@ def test_what_a_910b_does_not_take_falls_back_visibly(name: str) -> None:
     assert fallen == {"linalg_vector_norm" if name == "_foreach_norm" else name}
 
 
+def test_outputs_of_unknown_sizes_are_the_cpus_if_cann_does_not_tell_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_found = aclnn.is_found
+    monkeypatch.setattr(aclnn, "is_found", lambda name: name != "aclGetViewShape" and is_found(name))
+    x = torch.tensor([0.0, 2.0], device="npu")
+    with noted() as (launched, fallen), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert x.nonzero().tolist() == [[1]]
+    assert fallen == {"nonzero"} and "aclnnNonzero" not in launched
+
+
 def pooled(self: Any, *settings: Any) -> tuple[Any, ...]:
     return self, *settings, False, self.clone(), torch.zeros(self.shape, dtype=torch.int32, device="npu")
 
@@ -135,12 +146,19 @@ def attended(query: Any, key: Any, mask: Any = None, mode: int = 0, heads: int =
             query.new_empty((0,)), query.clone())
 
 
+def attended_backward(query: Any, most: Any, sums: Any) -> tuple[Any, ...]:
+    return (query, query, query, query.clone(), None, None, None, None, most, sums, None, query.clone(), None, 1.0, 1.0,
+            9, 9, 2, "BNSD", 0, 0, query.clone(), query.clone(), query.clone(), query.new_empty((0,)))
+
+
 REFUSED: dict[str, Any] = {
     "aclnnFlashAttentionScore do not go together": lambda: attended(image(), image(4, 5)),
     "aclnnFlashAttentionScore headNum 3, 2 heads": lambda: attended(image(), image(), heads=3),
     "aclnnFlashAttentionScore attenMaskOptional has the shape .4, 5.": lambda: attended(
         image(), image(), torch.ones(4, 5, dtype=torch.bool, device="npu")),
     "aclnnFlashAttentionScore a mask of 2048 times 2048": lambda: attended(image(), image(), mode=2),
+    "aclnnFlashAttentionScoreGrad softmaxMax and softmaxSum must": lambda: attended_backward(
+        image(), torch.zeros(1, 2, 4, 7, device="npu"), torch.zeros(1, 2, 4, 8, device="npu")),
     "aclnnMaxPool2dWithIndices dilation must be 1": lambda: pooled(image(), (1,), (), (0,), (2,)),
     "aclnnMaxPool2dWithIndices padding .* half of kernelSize": lambda: pooled(image(), (1,), (), (1,), (1,)),
     "aclnnMaxPool2dWithIndices kernelSize and stride must be positive": lambda: pooled(image(), (0,), (), (0,), (1,)),

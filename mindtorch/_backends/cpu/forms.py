@@ -98,7 +98,7 @@ def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
                         arg._storage is not None and arg._storage is self._storage):
                     return None
                 arg = arg._array
-            elif arg is not None and arg.__class__ is not float and arg.__class__ is not int:
+            elif arg is not None and not are_small((arg,)):
                 return None
             operands.append(arg)
         write(array, *operands, *args[others:])
