@@ -136,6 +136,16 @@ def _nothing(tx: Translator, *args: Variable, **kwargs: Variable) -> Variable:
     return ConstantVariable(None)
 
 
-SPECIAL.update({id(graph_break): _break, id(is_compiling): _yes, id(is_dynamo_compiling): _yes,
+def compiled_inside(tx: Translator, model: Variable | None = None, **options: Variable) -> Variable:
+    """Read a call of ``torch.compile`` in a function that is being compiled: what it returns is part of that program.
+    """
+    return tx.made(_itself) if model is None else model
+
+
+def _itself(model: Any) -> Any:
+    return model
+
+
+SPECIAL.update({id(_itself): compiled_inside, id(graph_break): _break, id(is_compiling): _yes, id(is_dynamo_compiling): _yes,
                 **{id(mark): _nothing for mark in (
                     mark_dynamic, mark_static, mark_static_address, mark_unbacked, maybe_mark_dynamic)}})

@@ -14,7 +14,9 @@ from .._inductor.options import check_options
 from ..nn.module import Module
 from .backends.registry import get_default_backend, lookup_backend
 from .convert_frame import Compiler, Entry, Frame, has_hooks
+from .decorators import compiled_inside
 from .trace_rules import is_in_graph
+from .variables.builtin import SPECIAL
 
 Model = TypeVar("Model", bound=Callable[..., Any])
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
@@ -170,4 +172,5 @@ def is_dynamo_supported() -> bool:
     return True
 
 
+SPECIAL[id(compile)] = compiled_inside
 __all__ = ["OptimizedModule", "compile", "is_dynamo_supported", "optimize", "optimize_assert", "reset", "run"]

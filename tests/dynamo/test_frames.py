@@ -274,6 +274,25 @@ def test_artifacts_are_logged_if_they_are_asked_for(caplog) -> None:
         torch._logging.set_logs(nonsense=True)
 
 
+def test_what_a_compiled_function_compiles_is_part_of_its_program() -> None:
+    layer = torch.nn.Linear(2, 2)
+
+    def function(x):
+        @torch.compile
+        def doubled(y):
+            return y * 2 + x
+
+        @torch.compile(fullgraph=True, dynamic=True)
+        def shifted(y):
+            return y + 1
+
+        return torch.compile(layer)(shifted(doubled(x))) - torch.compile(layer.forward, backend="eager")(x)
+
+    found = torch._dynamo.explain(function)(torch.ones(2))
+    assert (found.graph_count, found.break_reasons) == (1, [])
+    assert torch.equal(torch.compile(function, fullgraph=True)(torch.ones(2)), function(torch.ones(2)))
+
+
 def test_explain_lists_graphs_breaks_operators_and_guards() -> None:
     def function(x):
         y = x.sin()
