@@ -178,10 +178,12 @@ class Native:
             owner = self.owner(item) if is_tensor else item if type(item) is UntypedStorage else None
             if owner is None:
                 continue
-            if id(owner) not in found:
-                found[id(owner)] = self._live(owner)
+            # a tensor and its twin that a graph keeps share a version counter before they have a storage
+            shared = owner if owner.__class__ is UntypedStorage else owner._version_counter or owner
+            if id(shared) not in found:
+                found[id(shared)] = self._live(owner)
             if is_tensor:
-                found[id(owner)].tensors.append(item)
+                found[id(shared)].tensors.append(item)
         return list(found.values())
 
     def _live(self, owner: Any) -> LiveStorage:

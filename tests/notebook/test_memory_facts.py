@@ -60,6 +60,15 @@ def test_storages_are_listed_by_size_with_the_names_of_those_that_see_them() -> 
     assert sizes == sorted(sizes, reverse=True) and cpu.device == "cpu"
 
 
+def test_memory_that_a_graph_keeps_is_counted_once() -> None:
+    x = torch.ones(1013, requires_grad=True)
+    y = x.exp()
+    kept = (y * y).tanh().softmax(0)
+    sizes = [(use.tensors, use.names) for use in introspect.memory_facts({id(y): "y", id(kept): "kept"})[0].storages
+             if use.bytes == 4 * 1013]
+    assert sorted(sizes) == [(1, ()), (1, ()), (2, ("kept",)), (2, ("y",))]
+
+
 def test_what_was_recorded_only_has_no_memory() -> None:
     with torch.pipeline():
         pending = torch.ones(1_000_033) + 1
