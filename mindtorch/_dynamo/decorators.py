@@ -146,6 +146,7 @@ def _itself(model: Any) -> Any:
     return model
 
 
-SPECIAL.update({id(_itself): compiled_inside, id(graph_break): _break, id(is_compiling): _yes, id(is_dynamo_compiling): _yes,
+SPECIAL.update({id(graph_break): _break, id(is_compiling): _yes, id(is_dynamo_compiling): _yes,
+                id(_itself): compiled_inside,
                 **{id(mark): _nothing for mark in (
                     mark_dynamic, mark_static, mark_static_address, mark_unbacked, maybe_mark_dynamic)}})

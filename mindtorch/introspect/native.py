@@ -175,7 +175,7 @@ class Native:
         found: dict[int, LiveStorage] = {}
         for item in objects:
             is_tensor = type(item) in TENSOR_TYPES
-            owner = self.owner(item) if is_tensor else item if type(item) is UntypedStorage else None
+            owner: Any = self.owner(item) if is_tensor else item if type(item) is UntypedStorage else None
             if owner is None:
                 continue
             # a tensor and its twin that a graph keeps share a version counter before they have a storage
