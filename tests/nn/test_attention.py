@@ -88,19 +88,21 @@ def test_scores_that_would_overflow():
     same(program)
 
 
+@pytest.mark.parametrize("shared", [4, 2], ids=["own keys", "keys that heads share"])
 @pytest.mark.parametrize("factor", [1, 100], ids=["moderate scores", "scores that would overflow"])
 @pytest.mark.parametrize("mask", ["none", "causal", "added", "of rows that attend to nothing"])
-def test_heads_are_computed_at_once_as_they_are_in_blocks(mask, factor, monkeypatch):
+def test_heads_are_computed_at_once_as_they_are_in_blocks(mask, factor, shared, monkeypatch):
     found, kernels = [], importlib.import_module("mindtorch._backends.cpu.ops.attention")
     for together in (1 << 16, 0):
         monkeypatch.setattr(kernels, "TOGETHER", together)
         mindtorch.manual_seed(0)
-        query, key, value = [x.mul(factor).transpose(1, 2).requires_grad_() for x in mindtorch.randn(3, 2, 40, 3, 24)]
+        query, key, value = [x[:, :, :heads].mul(factor).transpose(1, 2).requires_grad_() for x, heads in zip(
+            mindtorch.randn(3, 2, 40, 4, 24), (4, shared, shared), strict=True)]
         added = {"added": mindtorch.randn(40, 40),
                  "of rows that attend to nothing": mindtorch.full((40, 1), -mindtorch.inf)}
         result = mindtorch.nn.functional.scaled_dot_product_attention(
             query.double(), key.double(), value.double(), added[mask].double() if mask in added else None,
-            is_causal=mask == "causal")
+            is_causal=mask == "causal", enable_gqa=True)
         result.square().sum().backward()
         found.append([result, query.grad, key.grad, value.grad])
     for ours, theirs in zip(*found, strict=True):

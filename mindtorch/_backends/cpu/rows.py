@@ -150,7 +150,7 @@ def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
     elif array.shape != shape:
         raise RuntimeError(f"aten::{op.name}: the CPU kernel made shape {array.shape}, the meta kernel says {shape}")
     if stride is not None:
-        own = array.base is None and not shares_memory(array, inputs)
+        own = not shares_memory(array, inputs)
         if array.dtype == dtype.np and (laid := laid_out(array, dtype, stride, own)) is not None:
             return laid
         out = empty_tensor(Spec(shape, dtype, stride))

@@ -208,10 +208,11 @@ arithmetic_of_lines = {
     "divide": (Loop("divide_by_lines", True), Loop("divide_lines", True))}
 box_muller = Loop("box_muller", True)
 sigmoid, silu = Loop("sigmoid"), Loop("silu")
-gelu, gelu_backward, softmax, log_softmax, softmax_backward, log_softmax_backward, layer_norm, layer_norm_backward = (
+gelu, gelu_backward, softmax, log_softmax, softmax_backward, log_softmax_backward = (
     Loop(name, least=SOME) for name in (
-        "gelu", "gelu_backward", "softmax", "log_softmax", "softmax_backward", "log_softmax_backward", "layer_norm",
-        "layer_norm_backward"))
+        "gelu", "gelu_backward", "softmax", "log_softmax", "softmax_backward", "log_softmax_backward"))
+#: Which models call several times a layer, also for the few numbers of each token.
+layer_norm, layer_norm_backward = Loop("layer_norm", least=FEW << 1), Loop("layer_norm_backward", least=FEW << 1)
 softmax_down, log_softmax_down = Loop("softmax_down"), Loop("log_softmax_down")
 softmax_backward_down, log_softmax_backward_down = Loop("softmax_backward_down"), Loop("log_softmax_backward_down")
 gather, gather_down = Loop("gather", True), Loop("gather_down", True)

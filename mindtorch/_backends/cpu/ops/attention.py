@@ -200,17 +200,28 @@ def scaled_dot_product_attention(query: Array, key: Array, value: Array, attn_ma
 
 
 def is_together(query: Array, key: Array) -> bool:
-    """Return True if all scores are computed at once, on arrays of any strides: of heads that have their own keys, in
-    float32 or float64.
-    """
-    return (query.shape[1] == key.shape[1] and query.dtype.char in "fd" and query.size <= TOGETHER
+    """Return True if all scores are computed at once, on arrays of any strides in float32 or float64."""
+    return (query.dtype.char in "fd" and 0 < query.size <= TOGETHER
             and 0 < query.shape[0] * query.shape[1] * query.shape[2] * key.shape[2] <= TOGETHER)
 
 
+def by_keys(array: Array, key: Array) -> Array:
+    """Return a contiguous array of rows by the heads of keys: rows of all heads that share keys follow each other."""
+    batch, heads, rows, width = array.shape
+    shared = key.shape[1]
+    return array if heads == shared else array.reshape(batch, shared, heads // shared * rows, width)
+
+
+def by_position(shape: tuple[int, ...], dtype: np.dtype) -> Array:
+    """Return new memory, in which heads follow positions, as the operator describes sums and gradients."""
+    batch, heads, rows, *rest = shape
+    return np.empty((batch, rows, heads, *rest), dtype).swapaxes(1, 2)
+
+
 def scores_of(scale: float | None, query: Array, key: Array, attn_mask: Any) -> tuple[Array, Array]:
-    """Return the scaled queries, and the scores, with the mask."""
-    queries = query * query.dtype.type(factor_of(query, scale))
-    scores = np.matmul(queries, key.swapaxes(2, 3), order="C")
+    """Return the scaled queries by heads of keys, and the scores, with the mask."""
+    queries = by_keys(np.multiply(query, query.dtype.type(factor_of(query, scale)), order="C"), key)
+    scores = np.matmul(queries, key.swapaxes(2, 3), order="C").reshape(*query.shape[:3], key.shape[2])
     if attn_mask is not None:
         scores += attn_mask
     return queries, scores
@@ -232,12 +243,13 @@ def at_once(scale: float | None, query: Array, key: Array, value: Array, dropout
         scores -= top[..., None]
     np.exp(scores, scores)
     columns = scores.shape[3]
-    weight = scores.dot(ONES[scores.dtype.char][columns] if columns <= FEW else np.ones(columns, scores.dtype))
+    ones = ONES[scores.dtype.char][columns] if columns <= FEW else np.ones(columns, scores.dtype)
+    weight = np.matmul(scores, ones, out=by_position(scores.shape[:3], scores.dtype))
     empty = None if safe else weight == 0
     if empty is not None:
         weight[empty] = 1
-    out = np.matmul(scores, value, order="C")
-    out /= weight[..., None]
+    out = np.matmul(by_keys(scores, key), value, order="C").reshape(query.shape)
+    out = np.divide(out, weight[..., None], np.empty_like(query))
     np.log(weight, weight)
     if top is not None:
         weight += top
@@ -337,13 +349,15 @@ def gradients_at_once(grad: Array, query: Array, key: Array, value: Array, out: 
         weights += above_diagonal(*weights.shape[2:], weights.dtype)
     np.exp(weights, weights)
     grad = np.ascontiguousarray(grad)  # BLAS rejects broadcast arrays
-    of_value = np.matmul(weights.swapaxes(2, 3), grad)
+    along, grad, weights = np.einsum("bnij,bnij->bni", grad, out), by_keys(grad, key), by_keys(weights, key)
+    of_query, of_key, of_value = [by_position(array.shape, array.dtype) for array in (query, key, value)]
+    np.matmul(weights.swapaxes(2, 3), grad, of_value)
     through = np.matmul(grad, value.swapaxes(2, 3), order="C")
-    through -= np.einsum("bnij,bnij->bni", grad, out)[..., None]
+    through -= along.reshape(*through.shape[:3], 1)
     through *= weights
-    of_key = np.matmul(through.swapaxes(2, 3), queries)
-    of_query = np.matmul(through, key)
-    of_query *= query.dtype.type(factor_of(query, scale))
+    np.matmul(through.swapaxes(2, 3), queries, of_key)
+    product = np.matmul(through, key, order="C").reshape(query.shape)
+    np.multiply(product, query.dtype.type(factor_of(query, scale)), of_query)
     return of_query, of_key, of_value
 
 

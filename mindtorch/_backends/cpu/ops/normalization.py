@@ -212,10 +212,7 @@ def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array
     out, middle, rstd = allocate(x.shape, x.dtype), np.empty(rows, x.dtype), np.empty(rows, x.dtype)
     if (loop := loops.layer_norm.taking(x)) is not None:
         factor, shift = in_line(weight, 1, x), in_line(bias, 0, x)
-        if x.size < BLOCK:
-            loop(x, factor, shift, eps, out, middle, rstd)
-        else:
-            each_rows(lambda at: loop(x[at], factor, shift, eps, out[at], middle[at], rstd[at]), x, LARGE)
+        each_rows(lambda at: loop(x[at], factor, shift, eps, out[at], middle[at], rstd[at]), x, LARGE)
         return out, middle, rstd
     part = x.dtype.type(1 / columns)
     parts = np.full(columns, part)
@@ -340,9 +337,22 @@ def native_layer_norm(x: Array, shape: Any, weight: Any, bias: Any, eps: float) 
     groups = by_row(x.shape, len(shape))
     each = (*x.shape[:x.ndim - len(shape)], *(1,) * len(shape))
     few = of_few(x, weight, bias, groups, eps, each)
-    if few is not None and loops.layer_norm.taking(x) is None:  # in programs, loops begin at fewer elements
-        return lambda x, shape, weight, bias: few(x, weight, bias)
     by_lines = plain_rows(x, weight, bias) and groups.shape[1] < LONG
+    loop = loops.layer_norm.taking(x) if by_lines else None
+    if few is not None and loop is None:  # in programs, loops begin at fewer elements
+        return lambda x, shape, weight, bias: few(x, weight, bias)
+    if loop is not None and x.size < BLOCK:
+        outer, rows, dtype = x.shape, groups.shape, x.dtype
+        factor, shift = (np.full(rows[1], number, dtype) for number in (1, 0))  # without weight or bias
+
+        def at_once(x: Array, shape: Any, weight: Any, bias: Any) -> tuple[Array, Array, Array]:
+            out, middle, rstd = np.empty(rows, dtype), np.empty(each, dtype), np.empty(each, dtype)
+            loop(x.reshape(rows), factor if weight is None else weight, shift if bias is None else bias, eps, out,
+                 middle, rstd)
+            return out.reshape(outer), middle, rstd
+
+        if all(given is None or given.flags.c_contiguous for given in (weight, bias)):
+            return at_once
 
     def run(x: Array, shape: Any, weight: Any, bias: Any) -> tuple[Array, Array, Array]:
         if by_lines:
@@ -367,16 +377,35 @@ def layer_norm(x: Array, shape: Any, weight: Any = None, bias: Any = None, eps: 
     return lambda x, shape, weight=None, bias=None: run(x, shape, weight, bias)[0]  # type: ignore[misc]
 
 
+@partial(Prepared, count=7)
 def native_layer_norm_backward(grad: Array, x: Array, shape: Any, middle: Array, rstd: Array, weight: Any, bias: Any,
-                               mask: Any) -> list[Any]:
+                               mask: Any) -> Callable[..., list[Any]]:
     groups = by_row(x.shape, len(shape))
-    if plain_rows(x, weight, grad) and groups.shape[1] < LONG:
-        found = row_gradients(grad.reshape(groups.shape), x.reshape(groups.shape), middle.reshape(-1),
-                              rstd.reshape(-1), None if weight is None else weight.reshape(-1), mask)
-        found[0] = None if found[0] is None else found[0].reshape(x.shape)
-    else:
-        found = gradients(grad, x, middle, rstd, weight, groups, mask)
-    return [found[0], *[None if part is None else part.reshape(shape) for part in found[1:]]]
+    by_lines = plain_rows(x, weight, grad) and groups.shape[1] < LONG
+    if by_lines and mask[0] and x.size < BLOCK and grad.flags.c_contiguous and (
+            weight is None or weight.flags.c_contiguous) and (
+            loop := loops.layer_norm_backward.taking(x, middle, rstd)) is not None:
+        outer, rows, dtype = x.shape, groups.shape, x.dtype
+        ones = np.ones(rows[1], dtype)  # without weight
+
+        def at_once(grad: Array, x: Array, shape: Any, middle: Array, rstd: Array, weight: Any, bias: Any) -> list[Any]:
+            of_input, of_weight, of_bias = np.empty(rows, dtype), np.zeros(shape, dtype), np.zeros(shape, dtype)
+            loop(grad.reshape(rows), x.reshape(rows), middle, rstd, ones if weight is None else weight, of_input,
+                 of_weight, of_bias)
+            return [of_input.reshape(outer), of_weight if mask[1] else None, of_bias if mask[2] else None]
+
+        return at_once
+
+    def run(grad: Array, x: Array, shape: Any, middle: Array, rstd: Array, weight: Any, bias: Any) -> list[Any]:
+        if by_lines:
+            found = row_gradients(grad.reshape(groups.shape), x.reshape(groups.shape), middle.reshape(-1),
+                                  rstd.reshape(-1), None if weight is None else weight.reshape(-1), mask)
+            found[0] = None if found[0] is None else found[0].reshape(x.shape)
+        else:
+            found = gradients(grad, x, middle, rstd, weight, groups, mask)
+        return [found[0], *[None if part is None else part.reshape(shape) for part in found[1:]]]
+
+    return run
 
 
 # -- by group ----------------------------------------------------------------------------------------------------------
