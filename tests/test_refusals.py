@@ -189,7 +189,23 @@ def test_no_number_is_taken_that_the_dtype_cannot_hold(program: Program) -> None
     assert_same_outcome(program)
 
 
+@each_program(*[lambda t, wrong=wrong: [t.ops.aten.nll_loss_backward(  # type: ignore[misc]
+    t.tensor(1.0), t.ones(2, 3), t.tensor([0, number]), None, 1, -100, t.tensor(2.0)) for number in (1, 1, 1, wrong)]
+    for wrong in (7, -1)])
+def test_a_class_out_of_bounds_is_refused_after_gradients_of_the_same_layout(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(*[lambda t, name=name, sizes=sizes: getattr(t.ones(sizes), name) for name in ("mT", "mH", "H", "T")  # type: ignore[misc]
+                for sizes in ((), (3,), (2, 3), (2, 2, 3))],
+              lambda t: t.ones(()).adjoint(), lambda t: t.ones(3).adjoint())
+def test_what_is_no_matrix_is_not_transposed(program: Program) -> None:
+    assert_same_outcome(program)
+
+
 @each_program(
+    lambda t: t.searchsorted(t.tensor([1.0, 2.0]), t.tensor([1.0]), sorter=t.tensor([0, 1]).int()),
+    lambda t: t.searchsorted(t.tensor([1.0, 2.0]), t.tensor([1.0]), sorter=t.tensor([1, 0])),
     *[lambda t, weight=weight, bins=bins: t.histogram(t.ones(5), bins(t), weight=weight(t)).hist for weight in (  # type: ignore[misc]
         lambda t: t.ones(4), lambda t: t.ones(5).double(), lambda t: t.ones(5))
       for bins in (lambda t: 3, lambda t: t.tensor([0.0, 1.0]))],

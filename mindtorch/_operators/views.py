@@ -318,6 +318,14 @@ operator only:
 """)  # noqa: E501
 
 
+def warn_of_number(name: str, instead: str) -> None:
+    """Warn that a number is transposed."""
+    warnings.warn(f"{name} is deprecated on 0-D tensors. {instead}", stacklevel=4)
+
+
+IDENTITY, CONJUGATE = "This function is the identity in these cases.", "Consider using x.conj()."
+
+
 def transposed(name: str, conjugated: bool) -> Row:
     """Exchange the last two dimensions, as ``Tensor.mT`` and, conjugated too, ``Tensor.mH`` do."""
 
@@ -325,7 +333,7 @@ def transposed(name: str, conjugated: bool) -> Row:
         check(self.dim() >= 2 or not self.dim(),
               lambda: f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.")
         if not self.dim():
-            warnings.warn(f"Tensor.{name} is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=3)
+            warn_of_number(name if name.endswith(")") else f"Tensor.{name}", CONJUGATE if conjugated else IDENTITY)
             return self
         swapped = transpose(self, -2, -1)
         return swapped.conj() if conjugated and self._dtype.is_complex else swapped
@@ -338,6 +346,9 @@ def matrix_H(self: Any) -> Any:
     hint = " For batches of matrices, consider using tensor.mH" if self.dim() > 2 else ""
     check(self.dim() in (0, 2),
           lambda: f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.{hint}")
+    if not self.dim():
+        warn_of_number("Tensor.H", CONJUGATE)
+        return self
     return adjoint(self)
 
 
@@ -643,7 +654,9 @@ def atleast(ndim: int) -> Row:
 
 def numpy_T(self: Tensor) -> Tensor:
     """``Tensor.T``: all dimensions reversed."""
-    if self.dim() not in (0, 2):
+    if not self.dim():
+        warn_of_number("Tensor.T", IDENTITY)
+    elif self.dim() != 2:
         warnings.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and "
                       "it will throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
                       "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",

@@ -38,6 +38,10 @@ EQUIVALENT = [Equivalent(*row) for row in (
      "each line of a table has as many cells as the table has columns"),
     ("_base/loops/bodies/sampling.py", "BLOCK = 256  #: places that are sampled at a time",
      "BLOCK = 257  #: places that are sampled at a time", "the places of a block are sampled each by itself"),
+    ("_backends/cpu/ops/nn.py",
+     'return (weight is None and logs.dtype.char in "fd" and logs.ndim == 2 and target.dtype == np.int64',
+     "return (weight is None and logs.dtype.char in 'fd?' and logs.ndim == 2 and target.dtype == np.int64",
+     "nll_loss refuses bools before its kernel is called"),
     ("_backends/cpu/ops/reduction.py", "len(sums), max(LARGE // (rows * matrix.shape[1]), 1), x.size)",
      "len(sums), max((LARGE * (rows * matrix.shape[1])), 1), x.size)", "a row's sum does not depend on its block"),
 )]

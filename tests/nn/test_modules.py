@@ -126,6 +126,16 @@ def test_refusing(case):
     same(REFUSED[case])
 
 
+def test_modules_name_the_constants_that_pytorchs_name():
+    def named(module):
+        return set(getattr(module, "__constants__", ()))
+
+    classes = {name: cls for name, cls in vars(torch.nn).items()
+               if isinstance(cls, type) and issubclass(cls, torch.nn.Module) and hasattr(mindtorch.nn, name)}
+    missing = {name: named(cls) - named(getattr(mindtorch.nn, name)) for name, cls in classes.items()}
+    assert missing == {name: set() for name in classes}
+
+
 def test_deprecated_arguments_warn():
     def program(t):
         with pytest.warns(UserWarning, match="size_average and reduce"):

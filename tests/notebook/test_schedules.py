@@ -92,6 +92,17 @@ def test_a_card_says_what_a_schedule_does_and_draws_the_rates_to_come(kind: str)
     assert "after 1 step" in viz.schedule_text(introspect.schedule_facts(schedule)).splitlines()[1]
 
 
+def test_a_rate_that_a_schedule_has_changed_stands_beside_that_without_it() -> None:
+    parameter = mindtorch.nn.Parameter(mindtorch.ones(2))
+    schedule = mindtorch.optim.lr_scheduler.StepLR(mindtorch.optim.SGD([parameter], 0.5), 2)
+    for _ in range(2):
+        text = viz.schedule_text(introspect.schedule_facts(schedule))
+        assert "the learning rate is 0.5" in text and "without the schedule" not in text
+        schedule.step()
+    text = viz.schedule_text(introspect.schedule_facts(schedule))
+    assert "the learning rate is 0.05, " in text and "0.5 without the schedule" in text
+
+
 def test_where_a_schedule_ends_or_fails_the_card_says_so() -> None:
     s = mindtorch.optim.lr_scheduler
     fails = introspect.schedule_facts(s.LambdaLR(optimizer(mindtorch), lambda step: 1 / (3 - step)))

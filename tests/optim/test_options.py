@@ -283,6 +283,26 @@ def test_lbfgs_takes_pytorchs_steps_and_keeps_pytorchs_state(loss: str, options:
     assert all(close(ours[2][key], value) for key, value in theirs[2].items()), (ours[2], theirs[2])
 
 
+@pytest.mark.parametrize("start", [0.0, 3.0])
+def test_a_search_at_a_corner_ends_where_its_interval_is_small(start: float) -> None:
+    def program(t: types.ModuleType) -> list[float]:
+        x, seen = t.tensor([start], dtype=t.float64, requires_grad=True), []
+        optimizer = t.optim.LBFGS([x], max_iter=1, max_eval=60, line_search_fn="strong_wolfe")
+
+        def closure() -> Any:
+            optimizer.zero_grad()
+            value = (x - 1.3).abs().sum()  # whose slope is never small
+            value.backward()
+            seen.append(value.item())
+            return value
+
+        optimizer.step(closure)
+        return seen
+
+    ours, theirs = program(mindtorch), program(torch)
+    assert len(ours) == len(theirs) < 30 and close(ours, theirs)
+
+
 def ask(program: Any, t: types.ModuleType) -> Any:
     try:
         return program(t)
