@@ -14,7 +14,7 @@ from .._dispatch.aten import (
     linalg_vector_norm as vector_norm, norm_ScalarOpt_dim, scalar_tensor,
 )
 from .._dispatch.dispatcher import is_unseen
-from .._dtype import FLOATING, bfloat16, float16
+from .._dtype import FLOATING, bfloat16, float16, float32
 from .._tensor import Tensor
 from .._transforms.batching.rules import along_dimensions, composed, each_element, trailing
 from . import composites, operator, schemas
@@ -197,6 +197,10 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 
 
 def euclidean_grad(grad: Tensor, x1: Any, x2: Any, result: Tensor) -> tuple[Any, Any]:
+    """Return the gradients; of half precision through float32, since rows far from 0 overflow in products."""
+    if x1._dtype in (float16, bfloat16):
+        wide = euclidean_grad(*[tensor.to(float32) for tensor in (grad, x1, x2, result)])
+        return wide[0].to(x1._dtype), wide[1].to(x2._dtype)
     ratio = (grad / result).masked_fill(result == 0, 0)
     return (x1 * ratio.sum(-1, True) - ratio.matmul(x2),
             x2 * ratio.sum(-2).unsqueeze(-1) - ratio.transpose(-2, -1).matmul(x1))
