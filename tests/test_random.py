@@ -18,6 +18,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import mindtorch
 from mindtorch._backends import random as _random
 from mindtorch._backends.random import Generator, integers, numerics, rejection, sampling
 from tests.support import torch
@@ -169,6 +170,18 @@ def test_randperm_makes_pytorchs_exchanges(dtype: str, sizes: tuple[int, ...]) -
         expected = torch.randperm(n, dtype=getattr(torch, dtype), generator=h)
         assert_equal(integers.randperm(g, n, numpy_dtype(dtype)), expected)
         assert_same_state(g, h)
+
+
+@pytest.mark.parametrize("count", [1, 7, 100])
+def test_small_complex_numbers_are_pairs_too(count: int) -> None:
+    drawn = []
+    for lib in mindtorch, torch:
+        lib.manual_seed(3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            drawn.append([lib.rand(count, dtype=lib.complex32).cfloat().tolist(), lib.randn(
+                count, dtype=lib.complex32).cfloat().tolist()])
+    assert drawn[0] == drawn[1]
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -598,7 +598,8 @@ EXPLAINED = explained(
      in_a_layout),
     (".*npu.*", "(var|std)_mean", r"value: -?inf at .*torch nan", "PyTorch adds differences from a mean that is "
      "already infinite.", if_apart),
-    ("batches|hessian", "searchsorted", "should have positive dimension", "Of a batch an element may be a number."),
+    (BATCHES, "searchsorted", "should have positive dimension|input value can be a scalar only when", "Of a batch an "
+     "element may be a number."),
     (".*npu.*", "", "^(conj|neg): False, torch True$", "What comes from a device has been conjugated and negated.",
      if_resolved),
     (".*", "attention", UNDEFINED, "PyTorch's kernel of attention leaves out scores that are NaN; its parts do not.",

@@ -96,6 +96,30 @@ def test_the_sample_is_judged_alike_on_pytorch(program):
     assert trainings.verdict(program, trainings.checked(program.text, pytorch)) in ("cause", "clean")
 
 
+KERNEL = """
+class Decoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb, self.q, self.k, self.head = nn.Embedding(7, 8), nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 7)
+    def forward(self, ids):
+        h, past = self.emb(ids)[:, None], torch.ones(ids.shape[1], ids.shape[1]).tril() == 1
+        attend, mask = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu, past if right else ~past
+        mask = torch.zeros(past.shape).masked_fill(~mask, -1e9)
+        return self.head(attend(self.q(h), self.k(h), h, attn_mask=mask)[0][:, 0])
+net, ids = Decoder(), torch.randint(0, 7, (4, 7))
+opt = optim.Adam(net.parameters())
+for _ in range(3):
+    loss = F.cross_entropy(net(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
+    opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_an_inverted_mask_of_the_kernel_of_attention_is_found(lib, right):
+    found = trainings.checked(f"right = {right}{KERNEL}", lib).findings
+    assert ("mask inverted" in [finding.kind for finding in found]) is not right
+
+
 def test_there_are_enough():
     bugs = [program for program in PROGRAMS if program.words]
     assert len(bugs) >= 80 and len(PROGRAMS) - len(bugs) >= 60 and len(BUGS) >= 20 and len(CLEAN) >= 20

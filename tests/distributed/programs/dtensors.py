@@ -174,6 +174,7 @@ def check_every_redistribution_on_a_grid():
             x = distribute_tensor(whole, grid, source).requires_grad_()
             y = x.redistribute(placements=target)
             assert torch.equal(y.full_tensor(), whole), (source, target)
+            assert not x.detach().redistribute(placements=target).requires_grad
             (y * y).sum().backward()
             assert x.grad.placements == source and torch.equal(x.grad.full_tensor(), 2 * whole)
 

@@ -7,7 +7,7 @@ import torch.distributed as dist
 from reporting import report
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.distributed.tensor import DTensor, Shard
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
@@ -95,6 +95,27 @@ def check_sharding_gives_the_losses_of_one_process():
     expected = train(model(), adam, split=False)
     close(train(shard(model()), adam, split=True), expected)
     close(train(fully_shard(model()), adam, split=True), expected)
+
+
+def check_whole_parameters_are_freed_when_their_gradients_are_there():
+    net, seen = shard(model()), []
+    groups = [group for group in gc.get_objects() if type(group).__name__ == "FSDPParamGroup"]
+
+    def watch(module, inputs, output):
+        output.register_hook(lambda gradient: seen.append(sum(group.wholes is not None for group in groups)))
+
+    net[0].register_forward_hook(watch)
+    net(torch.ones(2, 8)).sum().backward()
+    assert len(groups) >= 3 and seen == [0], seen
+
+
+def check_the_norm_of_gradients_has_the_order_that_is_asked_for():
+    plain, wrapped = model(), FullyShardedDataParallel(model())
+    for net in plain, wrapped:
+        net(torch.ones(2, 8)).sum().backward()
+    for order in (1.0, 2.0, float("inf")):
+        expected = nn.utils.clip_grad_norm_(plain.parameters(), 1e9, norm_type=order)
+        assert torch.isclose(wrapped.clip_grad_norm_(1e9, norm_type=order), expected), order
 
 
 def check_what_is_sharded_has_its_names_and_can_be_put_together():
