@@ -180,6 +180,13 @@ CHOSEN = {
                        "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l",
                        "legendre_polynomial_p")],
         ("digamma", "", lambda t, x, dtype=dtype: (x[:40].round() - 0.3).to(getattr(t, dtype)).digamma()),
+        ("cumsum", " of columns", lambda t, x, dtype=dtype: x.to(getattr(t, dtype)).t().cumsum(0)),
+        *[("lerp", f" by weights {shape}", lambda t, x, dtype=dtype, shape=shape: x.to(getattr(t, dtype)).view(
+            4, 205, 640).lerp(x.flip(1).to(getattr(t, dtype)).view(4, 205, 640), (
+                x.view(-1)[:shape.numel()].view(shape) / 9).to(getattr(t, dtype))))
+          for shape in map(torch.Size, ((1,), (205, 1), (640,), (4, 205, 640)))],
+        ("lerp", " of rows", lambda t, x, dtype=dtype: t.lerp(*[
+            part.to(getattr(t, dtype)) for part in (x, x[3], x / 9)])),
         ("searchsorted", "", lambda t, x, dtype=dtype: t.searchsorted(
             x.to(getattr(t, dtype)).sort()[0], x.to(getattr(t, dtype)).flip(1), right=True)),
         ("sum_bags", "", lambda t, x, dtype=dtype: t.nn.functional.embedding_bag(
@@ -187,6 +194,10 @@ CHOSEN = {
         ("sum_bags", " of weighted rows", lambda t, x, dtype=dtype: t.nn.functional.embedding_bag(
             places(t, x)[0], x.to(getattr(t, dtype)), t.arange(0, 640, 7), mode="sum",
             per_sample_weights=x[1].to(getattr(t, dtype)))))},
+    **{f"top_of_lines_{dtype}{way}": lambda t, x, dtype=dtype, k=k, dim=dim, largest=largest: t.stack(
+        [part.double() for part in again(t.topk, (x * 4).to(getattr(t, dtype)).flip(0), k, dim, largest)][:2 - (k > 1)])
+       for dtype in ("float32", "float64", "int32", "int64") for way, k, dim, largest in (
+           ("", 5, 1, True), (" upwards", 32, -1, False), (" in columns", 3, 0, True))},
     "multiply_along_float64": lambda t, x: (x / 3).double().prod(1),
     "product_of_lines": lambda t, x: (x / 3).prod(1), "product_of_lines of all": lambda t, x: (1 + x / 1000).prod(),
     "moments_of_lines": lambda t, x: x.var(1), "moments_of_lines of all": lambda t, x: x.std(),
@@ -579,7 +590,7 @@ def test_what_no_loop_is_written_for_is_computed_by_numpy(used) -> None:
     for y in (x.double(), x.to(mindtorch.complex64)):
         y.sigmoid()
     lines(x.double()).softmax(1), lines(x).t().softmax(0), lines(x).t().softmax(1)
-    lines(x.to(mindtorch.complex64)).cumsum(0), lines(x).t().cumsum(1)
+    lines(x.to(mindtorch.complex64)).cumsum(0)
     mindtorch.nn.functional.gelu(x, approximate="tanh")
     assert used <= {"box_muller", "sum_rows", "sum_lines"}  # of softmax, whose exponentials are NumPy's
 

@@ -8,8 +8,8 @@ from ..._base.loops.coefficients import COSINE, FOUR_OVER_PI, LOG, LOG_2, PI_OVE
 from .numerics import libm
 
 f32 = np.float32
-#: Elements that are worth the call of a loop; how much longer NumPy takes for one than for an element of a plain pass.
-MANY, SLOW = 1 << 9, 16
+#: How much longer NumPy takes for an element than for one of a plain pass; of how many its calls take the time.
+SLOW, CALLS = 16, 1 << 13
 _CHUNK = 4096  # blocks transformed together: their temporaries stay in the cache
 
 
@@ -19,7 +19,7 @@ def blocks(u: np.ndarray) -> np.ndarray:
     In each block the first eight uniforms give the radii, the last eight the angles
     (``at::native::templates::cpu::NormalFill16``).
     """
-    loop = loops.box_muller.compiled(SLOW * u.size) if u.dtype == f32 and u.size >= MANY else None
+    loop = loops.box_muller.compiled(SLOW * u.size + CALLS) if u.dtype == f32 else None
     if loop is not None:
         loop(u.reshape(-1))
         return u

@@ -225,9 +225,10 @@ trunc_divide = ByDType("trunc_divide", True, "il")
 #: Which replace a hundred passes, or a slow function of SciPy.
 polynomial, digamma = ByDType("polynomial", least=0), ByDType("digamma", least=0)
 multiply_along = ByDType("multiply_along", True, "d")
-cumulative_extreme, searchsorted = (ByDType(name, True, "fdil") for name in ("cumulative_extreme", "searchsorted"))
+cumulative_extreme, searchsorted, top_of_lines = (
+    ByDType(name, True, "fdil") for name in ("cumulative_extreme", "searchsorted", "top_of_lines"))
 distances_backward, sample_backward = ByDType("distances_backward"), ByDType("sample_backward")
-sample, leaky = ByDType("sample", True), ByDType("leaky", True)
+sample, leaky, lerp = (ByDType(name, True) for name in ("sample", "leaky", "lerp"))
 attention = Loop("attention", least=1 << 8)
 #: Products of matrices; for processors whose vectors they are written for (``has_wide_vectors``).
 product, product_transposed = Loop("product", least=0), Loop("product_transposed", least=0)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import e, isfinite, log2, pi, prod, sqrt
+from math import e, isfinite, log2, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from ...._base import loops
 from ...._base.loops.coefficients import ARTANH_ERF, float32s
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
+from ...common.lines import lines_and_factors
 from ...random import sampling
 from ...random.default import default_generator
 from . import CPU_KERNELS
@@ -294,7 +295,7 @@ def leaky_relu(x: Any, slope: Any = 0.01) -> Any:
 
 def leaky(grad: Any, x: Any, slope: Any) -> Any:
     """Multiply elements that are not positive by the slope: a number, or an array that broadcasts to them."""
-    lines = lines_and_slopes(x, np.asarray(slope, x.dtype)) if grad.shape == x.shape and x.size > SHORT else None
+    lines = lines_and_factors(x, np.asarray(slope, x.dtype)) if grad.shape == x.shape and x.size > SHORT else None
     if lines is not None and (loop := loops.leaky.compiled(4 * x.size, x, grad)) is not None:
         out, (boxes, slopes) = allocate(x.shape, x.dtype), lines
         arrays = [array.reshape(boxes.shape) for array in (grad, x, out)]
@@ -302,20 +303,6 @@ def leaky(grad: Any, x: Any, slope: Any) -> Any:
                    max(LARGE // 2 * len(boxes) // x.size, 1), x.size)
         return out
     return chosen(np.greater(x, 0), grad, np.asarray(grad * slope))
-
-
-def lines_and_slopes(x: Any, slope: Any) -> tuple[Any, Any] | None:
-    """Return an array as (outer, lines, inner), and the slope of each line, or of each element of one; None if the
-    slope has several dimensions.
-    """
-    long = [d for d, n in enumerate(slope.shape, x.ndim - slope.ndim) if n > 1]
-    if len(long) > 1 or (long and slope.size != x.shape[long[0]]):
-        return None
-    if not long:
-        return x.reshape(*([-1, 1] if x.ndim > 1 else [1, 1]), x.shape[-1]), slope.reshape(1, 1)
-    if (inner := prod(x.shape[long[0] + 1:])) > 1:
-        return x.reshape(-1, slope.size, inner), slope.reshape(-1, 1)
-    return x.reshape(-1, 1, slope.size), slope.reshape(1, -1)
 
 
 def prelu_backward(grad: Any, x: Any, weight: Any) -> Any:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, lru_cache, wraps
-from math import e, log2
+from math import e, log2, prod
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from ...._base import loops
 from ...._base.errors import check
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
+from ...common.lines import lines_and_factors
 from ...common.pointwise import PreparedUfunc
 from . import CPU_KERNELS
 
@@ -314,12 +315,30 @@ def round_to(x: Any, decimals: int) -> Any:
 
 def lerp(start: Any, end: Any, weight: Any) -> Any:
     """Interpolate from the nearer end, so that both ends are reached exactly."""
+    if getattr(weight, "ndim", 0):
+        return lerp_of_each(start, end, weight)
     near, difference = abs(weight) < 0.5, end - start
-    if near.__class__ is np.ndarray and near.ndim:
-        return np.where(near, start + weight * difference, end - difference * (1 - weight))
     difference *= weight if near else weight - 1
     difference += start if near else end
     return difference
+
+
+def lerp_of_each(start: Any, end: Any, weight: Any) -> Any:
+    """Interpolate by weights that broadcast to the ends, or the ends to them."""
+    shape = np.broadcast(start, end, weight).shape
+    if prod(shape) > FEW and start.dtype.char in "fd":
+        start, end = (array if array.shape == shape and array.flags.c_contiguous else
+                      np.ascontiguousarray(np.broadcast_to(array, shape)) for array in (start, end))
+        weight = np.ascontiguousarray(weight, start.dtype)
+        if (loop := loops.lerp.compiled(4 * start.size, start, end)) is not None and (
+                lines := lines_and_factors(start, weight)) is not None:
+            out, (boxes, weights) = allocate(shape, start.dtype), lines
+            arrays = [array.reshape(boxes.shape) for array in (start, end, out)]
+            each_block(lambda at: loop(arrays[0][at], arrays[1][at], weights, arrays[2][at]), len(boxes),
+                       max(LARGE // 2 * len(boxes) // start.size, 1), start.size)
+            return out
+    near = np.less(abs(weight), 0.5)
+    return (end - start) * np.where(near, weight, weight - 1) + np.where(near, start, end)
 
 
 def unless_integer(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

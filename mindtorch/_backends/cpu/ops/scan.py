@@ -16,7 +16,7 @@ from ..along import taken_along
 from ..rows import Prepared
 from . import CPU_KERNELS
 from .pointwise import logaddexp
-from .reduction import add, converted, lines, to_opmath
+from .reduction import add, converted, is_half, lines, to_opmath
 
 #: BLOCK: elements of a block. FEW: elements that NumPy accumulates. WIDE: lines that repay a NumPy call for each step.
 BLOCK, FEW, WIDE = 1 << 17, 1 << 12, 1 << 10
@@ -43,12 +43,13 @@ def accumulated(ufunc: np.ufunc) -> Prepared:
         kept = x.dtype if x.dtype.kind in "fc" else wide
         if x.size <= FEW:
             return accumulate(ufunc, x, axis, wide).astype(kept, copy=False)
+        x = np.ascontiguousarray(x)
         out = allocate(x.shape, kept)
         if (loop := LOOPS[ufunc].compiled(x.size, x)) is not None:
             by_boxes(loop, x, axis, out)
         elif axis < x.ndim - 1 and x.size >= x.shape[axis] * WIDE:
             step_by_step(ufunc, np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0), wide)
-        elif axis < x.ndim - 1 or not x.flags.c_contiguous or wide is kept:
+        elif axis < x.ndim - 1 or wide is kept:
             np.copyto(out, accumulate(ufunc, x, axis, wide), casting="same_kind")
         else:
             length = x.shape[axis]
@@ -57,16 +58,18 @@ def accumulated(ufunc: np.ufunc) -> Prepared:
                        max(BLOCK // length, 1), x.size)
         return out
 
-    plain, wide = scalar_back(row), np.dtype(np.float64)
+    plain, wide, single = scalar_back(row), np.dtype(np.float64), loops.SINGLE
 
     def prepare(x: np.ndarray, dim: int, dtype: Any = None) -> Callable[[np.ndarray], Any]:
         return sure(x, dim, dtype) or (lambda x: plain(x, dim, dtype))
 
     def sure(x: np.ndarray, dim: int, dtype: Any = None) -> Callable[[np.ndarray], Any] | None:
         kept = x.dtype
-        if not x.ndim or x.size > FEW or kept.char not in "fd" or (dtype is not None and dtype.np is not kept):
+        if not x.ndim or x.size > FEW or (dtype is not None and dtype.np is not kept):
             return None
-        return lambda x: accumulate(ufunc, x, dim, wide).astype(kept, copy=False)
+        if is_half(x):
+            return lambda x: accumulate(ufunc, x.astype(single), dim, wide).astype(single).astype(kept)
+        return (lambda x: accumulate(ufunc, x, dim, wide).astype(kept, copy=False)) if kept.char in "fd" else None
 
     return Prepared(prepare, sure=sure)
 
@@ -128,7 +131,7 @@ def extremum(ufunc: np.ufunc) -> Prepared:
         numbers = np.arange(line.shape[axis]).reshape((-1,) + (1,) * (line.ndim - axis - 1))
 
         def run(x: np.ndarray) -> tuple[Any, Any]:
-            x = to_opmath(x)
+            x = np.ascontiguousarray(to_opmath(x)) if x.size > FEW else to_opmath(x)
             if (loop := loops.cumulative_extreme.compiled(x.size, x)) is not None:
                 values, places = allocate(x.shape, x.dtype), allocate(x.shape, np.dtype(np.int64))
                 of_boxes = [boxes(array, axis) for array in (x, values, places)]

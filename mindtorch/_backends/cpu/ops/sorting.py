@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ...common.blocks import LARGE, by_parts
+from ...._base import loops
+from ...common.blocks import LARGE, by_parts, each_block
 from ..along import taken_along
 from ..rows import MOST, Prepared
 from . import CPU_KERNELS
@@ -13,6 +14,8 @@ from .reduction import add, lines, maximum, minimum, selected, to_opmath
 
 #: Elements from which on numbering them repays its passes.
 PACKED = 1 << 10
+#: So few elements of a line are kept in order while the others are looked at.
+SHORT = 1 << 5
 
 
 def order(x: np.ndarray, axis: int, descending: bool = False) -> np.ndarray:
@@ -73,13 +76,29 @@ def topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: boo
         return x, np.zeros((), np.int64)
     along, axis = lines(x, dim)
     wide = to_opmath(along).swapaxes(axis, -1)
-    if 0 < k < wide.shape[-1]:
+    if 0 < k <= SHORT and x.size and (index := by_lines(wide, k, largest)) is not None:
+        pass
+    elif k == 1 and x.size and (  # NumPy takes NaN for the smallest, too
+            largest or wide.dtype.kind in "iu" or (total := add(wide, None)) == total):
+        index = np.asarray(wide.argmax(-1) if largest else wide.argmin(-1))[..., None]
+    elif 0 < k < wide.shape[-1]:
         index = by_parts(lambda part: extreme(part, k, largest), wide) if wide.ndim > 1 else extreme(wide, k, largest)
         index = taken_along(index, order(taken_along(wide, index, -1), -1, largest), -1)
     else:
         index = order(wide, -1, largest)[..., :k]
     index = index.swapaxes(-1, axis)
     return taken_along(along, index, axis), index
+
+
+def by_lines(x: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
+    """Return the indices of the k largest or smallest along the last axis, in order, by a loop; None without one."""
+    matrix = np.ascontiguousarray(x).reshape(-1, x.shape[-1])
+    if (loop := loops.top_of_lines.compiled(4 * x.size, matrix)) is None:
+        return None
+    index = np.empty((len(matrix), k), np.int64)
+    each_block(lambda part: loop(matrix[part], index[part], largest), len(matrix),
+               max(LARGE // 4 * len(matrix) // x.size, 1), x.size)
+    return index.reshape(*x.shape[:-1], k)
 
 
 def extreme(x: np.ndarray, k: int, largest: bool) -> np.ndarray:

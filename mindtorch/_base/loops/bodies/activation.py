@@ -39,6 +39,25 @@ def leaky(grad: Any, x: Any, slope: Any, out: Any) -> None:
                     result[i] = through[i] if line[i] > 0 else through[i] * slopes[i]
 
 
+@loop("T[:,:,::1]", "T[:,:,::1]", "T[:,::1]", "T[:,:,::1]", of=FLOATS)
+def lerp(start: Any, end: Any, weight: Any, out: Any) -> None:
+    """Interpolate from the nearer end by the weight of the line, or place."""
+    half, one = weight.dtype.type(0.5), weight.dtype.type(1)
+    for k in range(len(start)):
+        for row in range(start.shape[1]):
+            first, last, result, weights = start[k, row], end[k, row], out[k, row], weight[row]
+            if len(weights) == 1:
+                share = weights[0]
+                near, share = abs(share) < half, share if abs(share) < half else share - one
+                for i in range(len(result)):
+                    result[i] = (first[i] if near else last[i]) + (last[i] - first[i]) * share
+            else:
+                for i in range(len(result)):
+                    near = abs(weights[i]) < half
+                    share = weights[i] if near else weights[i] - one
+                    result[i] = (first[i] if near else last[i]) + (last[i] - first[i]) * share
+
+
 #: The factor of exponents of 2; the logarithm of 2 in two parts; a number beside which float32 holds integers only.
 LOG2_E, LN_2, INTEGERS = f32(math.log2(math.e)), (f32(math.log(2)), f32(math.log(2) - f64(f32(math.log(2))))), f32(
     1.5 * 2**23)

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from .half import from_bfloat16, from_float16
-from .writing import SUMS, bits_of, f32, f64, float_of, i32, loop, ordered, plus as plus
+from .writing import FLOATS, SUMS, bits_of, f32, f64, float_of, i32, loop, ordered, plus as plus, u64
 
 #: Below the keys of all numbers.
 LEAST = i32(-2147483648)
@@ -209,3 +209,30 @@ def layer_norm_backward(grad: Any, x: Any, means: Any, scales: Any, weight: Any,
         along, across = along * part, across * part
         for i in range(len(line)):
             result[i] = (through[i] * weight[i] - along - (line[i] - mean) * scale * across) * scale
+
+
+@loop("T[:,::1]", "int64[:,::1]", "bool_", of=("int32", "int64", *FLOATS))
+def top_of_lines(x: Any, places: Any, largest: Any) -> None:
+    """Find the places of the largest or smallest elements of each row, in order; NaN is larger than all numbers, and
+    the first of equal elements precedes the others.
+    """
+    count = places.shape[1]
+    for row in range(len(x)):
+        line, found = x[row], places[row]
+        last, filled = line[0], 0
+        for i in range(len(line)):
+            value = line[i]
+            if filled == count and not precedes(value, last, largest):
+                continue
+            filled = min(filled + 1, count)
+            j = filled - 1
+            while j > 0 and precedes(value, line[u64(found[j - 1])], largest):
+                found[j] = found[j - 1]
+                j -= 1
+            found[j] = i
+            last = line[u64(found[filled - 1])]
+
+
+@njit
+def precedes(x: Any, y: Any, largest: Any) -> Any:
+    return (x > y or (x != x and y == y)) if largest else (x < y or (y != y and x == x))
