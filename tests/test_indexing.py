@@ -495,3 +495,26 @@ def test_gradients_of_rows_that_are_read_repeatedly(dtype: str, at: tuple[int, .
         return found
 
     assert_same(gradients_of(mindtorch), gradients_of(torch), strides=False)
+
+
+RECORDED_INDICES = [
+    (..., slice(None, 3)), (..., slice(3, None), None), (slice(None), 1), (0, ..., -1), (..., ),
+    (slice(None, None, 2), slice(0, 9)),
+    (None, slice(-2, None), None, 2), (slice(1, 1), ...), (1, -1, 4), (slice(0, None), slice(None, 4)),
+]
+
+
+@pytest.mark.parametrize("index", RECORDED_INDICES, ids=str)
+@pytest.mark.parametrize("strided", [False, True], ids=["contiguous", "strided"])
+def test_an_index_of_what_is_recorded_has_a_node_for_each_item_that_is_no_whole_dimension(strided, index):
+    found = []
+    for t in LIBRARIES:
+        leaf = t.arange(60.0).view(4, 3, 5).requires_grad_()
+        view = (leaf.mul(1).transpose(0, 1) if strided else leaf)[index]
+        nodes, node = [], view.grad_fn
+        while node is not None:
+            nodes.append(node.name())
+            node = node.next_functions[0][0] if node.next_functions else None
+        view.square().sum().backward()
+        found.append((nodes, view.tolist(), view.stride(), view.storage_offset(), leaf.grad.tolist()))
+    assert found[0] == found[1]

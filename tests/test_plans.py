@@ -221,3 +221,16 @@ def test_a_result_is_new_memory_unless_it_is_an_input_or_a_view_of_one():
     assert all(shares_memory(array, inputs) for array, inputs in aliases)
     apart = [(x, []), (x, [y, 3, None]), (x, [[y]]), (x[1:], [y]), (of_memory, [x])]
     assert not any(shares_memory(array, inputs) for array, inputs in apart)
+
+
+@pytest.mark.parametrize("name", ["neg", "add", "mul by an expanded row"])
+def test_results_of_few_strided_numbers_are_where_the_first_call_put_them(name):
+    program = {"neg": lambda x: -x, "add": lambda x: x + x, "mul by an expanded row": lambda x: x * x[:1].expand(4, 3)}
+    strided = X.clone().t()
+    first, *later = [program[name](strided) for _ in range(4)]
+    for result in later:
+        assert torch.equal(result, first) and result.stride() == first.stride() == (1, 4)
+    view = later[0][1]
+    later[0].add_(1)
+    assert torch.equal(view, first[1] + 1) and view._version == later[0]._version == 1
+    assert torch.equal(later[1], first)  # in memory of their own

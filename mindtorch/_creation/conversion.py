@@ -84,6 +84,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return self if args[0] is self._dtype else _to_copy.call(self, args[0])
     if len(args) == 1 and not kwargs and (args[0].__class__ is _device.device or args[0].__class__ is str):
         return to_device(self, args[0])
+    if not args and len(kwargs) == 1 and (wanted := kwargs.get("dtype")).__class__ is DType:
+        return self if wanted is self._dtype else _to_copy.call(self, wanted)
     device, dtype, non_blocking, copy, memory_format = parse_to(*args, **kwargs)
     if memory_format is not None and memory_format.name != "preserve_format":
         if (not copy and self.is_contiguous(memory_format)

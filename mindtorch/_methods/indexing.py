@@ -34,6 +34,9 @@ from .._dtype import FLOATING, INTEGER, DType, bool_, int64, uint8, uint64
 from .._tensor import Tensor, tensor_method
 
 PLAIN = CPU | NONCONTIGUOUS
+RECORDED = PLAIN | AUTOGRAD
+#: The classes of what takes no tensor to index with.
+BASIC = {slice, int, NoneType, type(Ellipsis)}
 
 
 # -- the hot paths -----------------------------------------------------------------------------------------------------
@@ -61,6 +64,9 @@ def getitem(self: Tensor, index: Any) -> Tensor:
                 not dispatcher.mode & REDIRECTING and self._keys | NONCONTIGUOUS == PLAIN):
             items = index if kind is tuple else (index,)
             return told(get_basic, get_general, self, items) if dispatcher.mode & OBSERVED else get_basic(self, items)
+        if kind is tuple and self._keys | NONCONTIGUOUS == RECORDED and not dispatcher.mode & REDIRECTING and (
+                BASIC.issuperset(map(type, index))):
+            return get_by_operators(self, index)
         return get_general(self, index)
     except Exception as error:
         note(error, "getitem", (self, index))
@@ -146,6 +152,38 @@ def get_basic(self: Tensor, index: tuple[Any, ...]) -> Tensor:
     except (IndexError, TypeError, ValueError):  # which the operators explain
         view = None
     return get_general(self, index) if view is None else view
+
+
+def get_by_operators(self: Tensor, items: tuple[Any, ...]) -> Tensor:
+    """Return ``self[items]`` of a CPU tensor for ints, slices, None and at most one ``...``, by an operator for each
+    item that is no whole dimension.
+    """
+    part, sizes = self, self._array.shape  # type: ignore[union-attr]
+    left, dim = len(sizes), 0  # dimensions without an item; the next item's dimension of the part
+    for item in items:
+        left -= item.__class__ is slice or item.__class__ is int
+    if left < 0 or items.count(Ellipsis) > 1:
+        return get_general(self, items)
+    at = 0  # the next item's dimension of the tensor
+    for item in items:
+        kind = item.__class__
+        if kind is slice:
+            start, stop, step = item.start, item.stop, item.step
+            if not ((start is None or start.__class__ is int) and (stop is None or stop.__class__ is int)
+                    and (step is None or (step.__class__ is int and step > 0))):
+                return get_general(self, items)
+            if start or (stop is not None and stop < sizes[at]) or (step is not None and step != 1):
+                part = slice_(part, dim, start, stop, 1 if step is None else step)
+            dim, at = dim + 1, at + 1
+        elif kind is int:
+            if not -sizes[at] <= item < sizes[at]:
+                return get_general(self, items)
+            part, at = select(part, dim, item), at + 1
+        elif item is None:
+            part, dim = unsqueeze(part, dim), dim + 1
+        else:
+            dim, at = dim + left, at + left
+    return alias(self) if part is self else part
 
 
 def set_general(self: Tensor, index: Any, value: Any) -> None:

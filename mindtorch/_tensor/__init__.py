@@ -317,7 +317,9 @@ class Tensor(Methods, metaclass=_TensorType):
         if memory_format is not None and memory_format.name in ("channels_last", "channels_last_3d"):
             ndim = 4 if memory_format.name == "channels_last" else 5
             return self.dim() == ndim and is_channels_last(self.shape, self._strides())
-        return not self._keys & NONCONTIGUOUS or is_contiguous(self.shape, self._strides())
+        if not self._keys & NONCONTIGUOUS:
+            return True
+        return is_contiguous(self.shape, self._strides()) if self._array is None else self._array.flags.c_contiguous
 
     def _is_dense(self) -> bool:
         return not self._keys & NONCONTIGUOUS or is_non_overlapping_and_dense(self.shape, self._strides())

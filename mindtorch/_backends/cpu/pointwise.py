@@ -26,6 +26,8 @@ from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
 from .plans import Plans, key_of
 from .rows import Rows, array_of, computed, fit, is_own, order_kept, order_of, strided
 
+empty = np.empty
+
 
 class Plan(NamedTuple):
     """How to compute a pointwise operator.
@@ -73,7 +75,8 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
     count, unpromoted, opmath_scalars = meta.count, meta.unpromoted, meta.opmath_scalars
     ufunc: Any = row.ufunc if isinstance(row, PreparedUfunc) else row
     is_ufunc = isinstance(ufunc, np.ufunc)
-    plans, pairs = Plans(), Plans()  # of all calls; of two tensors of which none is converted, by their layouts alone
+    plans, places = Plans(), Plans()  # of all calls; of tensors of which none is converted, by their layouts alone
+    settles = is_ufunc and count <= 2 and not unpromoted
 
     def learn(args: tuple[Any, ...]) -> Plan:  # may warn of numbers that a dtype cannot hold
         spec, dtype = meta.plan(args)
@@ -116,8 +119,9 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         key, arrays = key_of(args), [array_of(arg) for arg in args]
         plan = plans.get(key) or plans.keep(key, computed(learn, (args,)))
         if plan.place is not None:
-            if count == 2 and not plan.changes and all(arg.__class__ in TENSOR_TYPES for arg in args[:2]):
-                pairs.keep(tuple([arg._layout or arg._layout_of_plans() for arg in args[:2]]), plan)
+            if settles and not plan.changes and all(arg.__class__ in TENSOR_TYPES for arg in args[:count]):
+                layouts = [arg._layout or arg._layout_of_plans() for arg in args[:count]]
+                places.keep(tuple(layouts) if count == 2 else layouts[0], (*plan.place, *plan.spec[1:]))
             return placed(ufunc, arrays[:count], plan)
         if plan.widened and is_ufunc and not (args[count:] if plan.rest is None else plan.rest) and (
                 all_like(args[:count], plan.spec)):
@@ -127,13 +131,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
             return in_wide_blocks(ufunc, arrays[:count], empty_tensor(plan.spec))
         return computed(work, (arrays, plan))
 
-    def of_pair(self: Any, other: Any, *rest: Any) -> Tensor | None:
-        if rest or self.__class__ not in TENSOR_TYPES or other.__class__ not in TENSOR_TYPES:
-            return None
-        plan = pairs.get((self._layout or self._layout_of_plans(), other._layout or other._layout_of_plans()))
-        return plan and placed(ufunc, [self._array, other._array], plan)
-
-    kernel.of_pair = of_pair if count == 2 else None  # type: ignore[attr-defined]
+    kernel.places, kernel.ufunc = places if settles else None, ufunc  # type: ignore[attr-defined]
     return kernel
 
 
@@ -156,16 +154,23 @@ def place_of(ufunc: np.ufunc, operands: tuple[Any, ...], changes: tuple[tuple[in
 
 
 def placed(ufunc: np.ufunc, arrays: list[Any], plan: Plan) -> Tensor:
-    """Compute a ufunc into new memory of the described strides."""
-    (_, dtype, stride), (shape, back) = plan.spec, plan.place  # type: ignore[misc]
+    """Compute a ufunc of operands and numbers into new memory of the described strides."""
     for i, number in plan.changes:
         arrays[i] = number
-    data = np.empty(shape, dtype.np)
+    return computed_at(ufunc, *plan.place, *plan.spec[1:], *arrays)  # type: ignore[misc]
+
+
+def computed_at(ufunc: np.ufunc, shape: Ints, back: Ints | None, dtype: DType, stride: Ints, *arrays: Any) -> Tensor:
+    """Compute a ufunc into new memory: a contiguous array, with its dimensions permuted, if they are."""
+    data, out = empty(shape, dtype.np), new(Tensor)
     if back is None:
         silent().run(ufunc, *arrays, out=data)
-        return from_array(data, dtype)
-    out = strided(data, back, dtype, stride)
-    silent().run(ufunc, *arrays, out=out._array)
+        out._array, out._dtype, out._keys = data, dtype, CPU
+        return out
+    array = data.transpose(back)
+    silent().run(ufunc, *arrays, out=array)
+    out._array, out._dtype, out._keys = array, dtype, CPU | NONCONTIGUOUS
+    out._stride, out._version_counter = stride, [0, None, data]  # the storage is made from it on demand
     return out
 
 
@@ -442,16 +447,27 @@ def _of_several(meta: Pointwise, function: Rows, results: Results) -> Rows:
 def with_strides(meta: Pointwise, general: Rows, fast: Rows) -> Rows:
     """Use the fast path for strided inputs, too: if all have one dense layout, in the order of their memory, which is
     the result's; or if their strides are all zero (expanded scalars, as ``sum`` returns in its backward pass), as the
-    output's dimensions are then ordered as for contiguous inputs. Two tensors whose plan is known skip the question.
+    output's dimensions are then ordered as for contiguous inputs. One or two tensors of few elements, whose place is
+    known, skip the question.
     """
-    def of_two(self: Any, *others: Any) -> Any:
-        out = of_pair(self, *others)
-        return kernel(self, *others) if out is None else out
+    places, ufunc = general.places, general.ufunc  # type: ignore[attr-defined]
+
+    def of_one(self: Any, *rest: Any) -> Any:
+        if not rest and (place := places.get(self._layout or self._layout_of_plans())) is not None:
+            return computed_at(ufunc, *place, self._array)
+        return kernel(self, *rest)
+
+    def of_two(self: Any, other: Any, *rest: Any) -> Any:
+        if not rest and self.__class__ in TENSOR_TYPES and other.__class__ in TENSOR_TYPES and (place := places.get(
+                (self._layout or self._layout_of_plans(), other._layout or other._layout_of_plans()))) is not None:
+            return computed_at(ufunc, *place, self._array, other._array)
+        return kernel(self, other, *rest)
 
     def kernel(*args: Any) -> Any:
         for arg in args:
             if arg.__class__ in TENSOR_TYPES and arg._keys & NONCONTIGUOUS and any(arg._stride):
-                out = in_order(arg._array.shape, arg._stride, args) if meta.keeps_strides else None
+                few = places is not None and arg._array.size < SMALL
+                out = None if few or not meta.keeps_strides else in_order(arg._array.shape, arg._stride, args)
                 return general(*args) if out is None else out
         return fast(*args)
 
@@ -468,5 +484,4 @@ def with_strides(meta: Pointwise, general: Rows, fast: Rows) -> Rows:
         out = fast(*given)
         return strided(out._array, back, out._dtype, stride)
 
-    of_pair = general.of_pair  # type: ignore[attr-defined]
-    return of_two if of_pair else kernel
+    return kernel if places is None else of_one if meta.count == 1 else of_two
