@@ -1,6 +1,7 @@
 """What programs call in torch.distributed takes what it takes in PyTorch."""
 from __future__ import annotations
 
+import importlib
 import inspect
 
 import pytest
@@ -20,6 +21,13 @@ def test_the_arguments_are_those_of_pytorch(name: str) -> None:
         default = theirs[parameter].default
         if default is None or isinstance(default, (bool, int, str)):
             assert mine.default == default, parameter
+
+
+def test_the_state_of_power_sgd_has_pytorchs_arguments_and_defaults() -> None:
+    module = "distributed.algorithms.ddp_comm_hooks.powerSGD_hook"
+    ours, theirs = (inspect.signature(importlib.import_module(f"{library}.{module}").PowerSGDState).parameters
+                    for library in ("mindtorch", "torch"))
+    assert {name: each.default for name, each in ours.items()} == {name: each.default for name, each in theirs.items()}
 
 
 def test_there_are_these_functions() -> None:
