@@ -534,6 +534,13 @@ def test_logcumsumexp_of_zeros_has_no_phase(columns: int) -> None:
         assert_same(port(values, mindtorch).logcumsumexp(0), values.logcumsumexp(0))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_the_logarithm_of_the_softmax_of_one_element_is_zero(dtype: str) -> None:
+    x = mindtorch.tensor([[3.0], [-0.25], [1e-3]], dtype=getattr(mindtorch, dtype))
+    for _ in range(2):
+        assert x.log_softmax(1).tolist() == x.t().log_softmax(0).t().tolist() == [[0], [0], [0]]
+
+
 @pytest.mark.parametrize("name, dtype", [("cumsum", "float32"), ("cumsum", "complex64"), ("logcumsumexp", "float32")])
 @pytest.mark.parametrize("count", [3, 5000])
 def test_a_running_sum_that_begins_with_minus_zero_begins_with_zero(name: str, dtype: str, count: int) -> None:

@@ -45,8 +45,8 @@ def softmax_of_few(x: np.ndarray) -> np.ndarray | None:
 def log_softmax_of_few(x: np.ndarray) -> np.ndarray | None:
     """Compute log-softmax of short contiguous lines of moderate float32 or float64 numbers; None for others."""
     flat, count = x.ravel(), x.shape[-1]
-    if not flat.dot(flat) < FOR_LOGARITHMS:
-        return None
+    if count == 1 or not flat.dot(flat) < FOR_LOGARITHMS:
+        return None  # a logarithm of one exponential rounds, and the result is 0
     sums = np.exp(x).dot(SQUARES[x.dtype.char][count])
     return np.subtract(x, np.log(sums, sums), sums)
 
