@@ -448,10 +448,11 @@ def test_a_loop_runs_over_many_rows_of_arrays_at_once() -> None:
     step = loops.sgd.compiled(REPAID + 1)
     rows = [(np.ones(n, np.float32), np.full(n, 2, np.float32)) for n in (1, 5, 40)]
     strange = np.frombuffer(b"-" + np.ones(3, np.float32).tobytes(), np.float32, offset=1)  # not aligned
-    step.each((*rows[:2], (np.ones(3, np.float32), strange), rows[2]), 0.0, np.float32(-0.5))
+    given = zip(*rows[:2], (np.ones(3, np.float32), strange), rows[2], strict=True)
+    step.each([*map(list, given)], 0.0, np.float32(-0.5))
     assert all((param == 0).all() for param, _ in rows)
     with pytest.raises(TypeError, match="as argument 1"):
-        step.each((rows[0], (rows[1][0], np.ones(5))), 0.0, 1.0)
+        step.each(((rows[0][0], rows[1][0]), [rows[0][1], np.ones(5)]), 0.0, 1.0)
     assert (rows[0][0] == 2).all() and (rows[1][0] == 0).all()
 
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
 from itertools import chain, compress
-from operator import attrgetter, or_
+from operator import attrgetter
 from typing import Any
 
 from .._base import forks
@@ -285,7 +284,10 @@ def _of_lists(op: Operator, offer: Offer, lists: int) -> Entry:
     table = op.table
 
     def call_lists(*args: Any) -> Any:
-        keys, others = reduce(or_, map(KEYS, chain(*args[:lists])), mode), args[lists:]
+        keys, others = mode, args[lists:]
+        for tensors in args[:lists]:
+            for tensor in tensors:
+                keys |= tensor._keys
         if not TENSOR_TYPES.isdisjoint(map(type, others)):
             keys |= keys_of(others)
         try:

@@ -8,6 +8,7 @@ import types
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
 from typing import Any
 
@@ -26,7 +27,7 @@ from .break_code import BreakWriter
 from .bytecode_analysis import check_version
 from .codegen import Codegen
 from .exc import Break, FailOnRecompileLimitHit, Raised, RecompileError, Restart, Unsupported
-from .guards import run_source
+from .guards import Guards, missed, run_source
 from .output_graph import OutputGraph
 from .sizes import History
 from .symbolic_convert import RootTranslator
@@ -40,17 +41,41 @@ _lock = forks.lock()  # one frame is compiled at a time
 
 @dataclass
 class Entry:
-    """One program of a frame: the guards, the code that runs, and what it came from, for readers."""
+    """One program of a frame: one function of the guards and the code behind them, and what it came from, for readers.
+    """
 
-    check: Callable[..., bool]
-    run: Callable[..., Any]
-    guards: list[str]
-    guards_source: str
+    run: Callable[..., Any]  #: returns ``missed`` if the guards do not hold
     source: str
+    name: str
+    signature: str
+    conditions: Guards
     graph: GraphModule | None
     broken: Break | None
     compiled: Any = None  #: what the backend made of the graph
-    why_not: Callable[..., str | None] | None = None
+
+    @property
+    def guards(self) -> list[str]:
+        """The guards as they are printed."""
+        return [*self.conditions.conditions.values()]
+
+    @property
+    def guards_source(self) -> str:
+        """The function that checks the guards alone."""
+        return self.conditions.alone(self.signature, self.name)
+
+    @cached_property
+    def check(self) -> Callable[..., bool]:
+        """Return whether the guards hold for a call."""
+        return self._function(self.guards_source, "guards of")
+
+    def why_not(self, *args: Any, **kwargs: Any) -> str | None:
+        """Return the first guard that fails for a call, as it is printed, or None."""
+        function = self._function(self.conditions.explaining(self.signature, self.name), "failing guards of")
+        found: str | None = function(*args, **kwargs)
+        return found
+
+    def _function(self, source: str, kind: str) -> Any:
+        return run_source(source, self.name, self.conditions.space.objects, f"{kind} {self.name}")
 
 
 @dataclass
@@ -119,15 +144,14 @@ class Frame:
             return self.plain(closure, args, kwargs)
         try:
             for entry in self.entries:
-                if entry.check(closure, *args, **kwargs):
-                    break
-            else:
-                return self._missed(closure, args, kwargs)
+                result = entry.run(closure, *args, **kwargs)
+                if result is not missed:
+                    return result
         except TypeError:
             if self._binds(args, kwargs):
                 raise
             return self.plain(closure, args, kwargs)  # which raises the error of the function itself
-        return entry.run(closure, *args, **kwargs)
+        return self._missed(closure, args, kwargs)
 
     def _binds(self, args: Any, kwargs: Any) -> bool:
         try:
@@ -154,9 +178,8 @@ class Frame:
                 if not self._may_compile(closure, args, kwargs):
                     return self.plain(closure, args, kwargs)
                 entry = self.compile(closure, args, kwargs)
-        if entry is None:
-            return self.plain(closure, args, kwargs)
-        return entry.run(closure, *args, **kwargs)
+        result = missed if entry is None else entry.run(closure, *args, **kwargs)
+        return self.plain(closure, args, kwargs) if result is missed else result
 
     def _may_compile(self, closure: tuple[Any, ...], args: Any, kwargs: Any) -> bool:
         """Return whether a program may be made, and log why it is if there are others."""
@@ -186,7 +209,7 @@ class Frame:
 
     def reasons(self, closure: tuple[Any, ...], args: Any, kwargs: Any) -> list[str]:
         """Return for each program the guard that fails for a call."""
-        return [str(entry.why_not(closure, *args, **kwargs)) for entry in self.entries if entry.why_not is not None]
+        return [str(entry.why_not(closure, *args, **kwargs)) for entry in self.entries]
 
     # -- compiling -------------------------------------------------------------------------------------------------
 
@@ -271,23 +294,21 @@ class Frame:
             log("graph_code", lambda: graph.print_readable(print_output=False))
             output.space.objects[name] = compiled = output.call_backend(self.compiler.backend, graph)
             counters["stats"]["unique_graphs"] += 1
-            given = ", ".join(one.source.expression for one in output.inputs if one.source is not None)
+            given = ", ".join(output.guards.read(one.source) for one in output.inputs if one.source is not None)
             first = [f"{'_out = ' if cg.outputs else ''}{name}({given})"]
             if any(node.target in ENTERING for node in graph.graph.nodes):
                 first = [f"_undo = {output.object(modes_before)}(None)", "try:", f"    {first[0]}",
                          "except BaseException:", "    _undo(None)", "    raise"]
         lines = [*first, *cg.lines, *effects, *last]
         called = self.__name__ if self.__name__.isidentifier() else "function"
-        source = f"def {called}(_C, {self.signature}):\n" + "".join(f"    {line}\n" for line in lines)
-        output.sizes.guard(output.guards)
-        check, guards_source = output.guards.build(f"_C, {self.signature}", called)
-        said = [*output.guards.conditions.values()]
-        log("guards", lambda: f"guards of {self.__name__}:\n" + "\n".join(f"  {one}" for one in said))
+        signature, guards = f"_C, {self.signature}", output.guards  # the rest of the capture holds the call's tensors
+        output.sizes.guard(guards)
+        guards.finish()
+        source = guards.before(signature, called, lines)
+        entry = Entry(run_source(source, called, output.space.objects, f"code of {called}"), source, called, signature,
+                      guards, graph, stop, compiled)
+        log("guards", lambda: f"guards of {self.__name__}:\n" + "\n".join(f"  {one}" for one in entry.guards))
         log("bytecode", lambda: f"code of {self.__name__}:\n{source}")
-        guards, signature = output.guards, f"_C, {self.signature}"  # the rest of the capture holds the call's tensors
-        entry = Entry(check, run_source(source, called, output.space.objects, f"code of {called}"), said,
-                      guards_source, source, graph, stop, compiled,
-                      lambda *args, **kwargs: guards.explainer(signature, called)(*args, **kwargs))
         self.entries.append(entry)
         self.compiler.entries.append(entry)
         counters["frames"]["ok"] += 1

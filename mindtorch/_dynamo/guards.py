@@ -4,7 +4,7 @@ Each condition is a line of one generated function that takes the frame's argume
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import count
 from types import CodeType, MethodType
 from typing import Any
@@ -18,6 +18,7 @@ from .._dtype import get_default_dtype
 from .._guards import Source
 
 numbers = count()
+missed: Any = type("missed", (), {})()  #: what a program returns whose guards do not hold
 #: Types whose values never change, and are compared by type and value.
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...), range, slice, Size)
 
@@ -70,6 +71,10 @@ class Guards:
         self._sources: dict[Source, str] = {}
         self.tensors: list[Source] = []
         self.lines: list[tuple[str, str]] = []  #: assignments and conditions; the latter with their printed form
+
+    def read(self, source: Source) -> str:
+        """Return the expression that reads a source behind the guards, which may have read it."""
+        return self._sources.get(source) or source.expression
 
     # -- kinds of guards -------------------------------------------------------------------------------------------
 
@@ -209,23 +214,27 @@ class Guards:
 
     # -- the function ----------------------------------------------------------------------------------------------
 
-    def build(self, signature: str, name: str) -> tuple[Callable[..., bool], str]:
-        """Return the function that checks the guards, and its source."""
+    def finish(self) -> None:
+        """Add the last guard: which tensors are one object."""
         if len(self.tensors) > 1:
             names = [self.at(source) for source in self.tensors]
             ids = ", ".join(f"id({name})" for name in names)
             self.add(" is not ".join(names) if len(names) == 2 else f"len({{{ids}}}) == {len(names)}",
                      "no two tensors are one")
-        source = self._source(signature, name, "return False")
-        return run_source(source, name, self.space.objects, f"guards of {name}"), source
 
-    def explainer(self, signature: str, name: str) -> Callable[..., Any]:
-        """Return a function that returns the first condition that fails, as it is printed, or None."""
-        made: Callable[..., Any] = run_source(self._source(signature, name, "return {said!r}", "None"), name,
-                                              self.space.objects, f"failing guards of {name}")
-        return made
+    def before(self, signature: str, name: str, lines: list[str]) -> str:
+        """Return the source of a function that runs ``lines`` if the guards hold, and else returns ``missed``."""
+        return self._source(signature, name, f"return {self.space.name(missed)}", lines)
 
-    def _source(self, signature: str, name: str, failed: str, held: str = "True") -> str:
+    def alone(self, signature: str, name: str) -> str:
+        """Return the source of a function that returns whether the guards hold."""
+        return self._source(signature, name, "return False", ["return True"])
+
+    def explaining(self, signature: str, name: str) -> str:
+        """Return the source of a function that returns the first condition that fails, as it is printed, or None."""
+        return self._source(signature, name, "return {said!r}", ["return None"])
+
+    def _source(self, signature: str, name: str, failed: str, held: list[str]) -> str:
         lines = [f"def {name}({signature}):", "    try:"]
         said_before = "the arguments have another structure"
         for text, said in self.lines:
@@ -235,7 +244,7 @@ class Guards:
             else:
                 lines.append(f"        {text}")
         lines += ["    except (AttributeError, KeyError, IndexError, TypeError, ValueError):",
-                  f"        {failed.format(said=said_before)}", f"    return {held}"]
+                  f"        {failed.format(said=said_before)}", *[f"    {line}" for line in held]]
         return "\n".join(lines) + "\n"
 
 

@@ -229,6 +229,11 @@ _enter = _define("profiler::_record_function_enter_new(str name, str? args=None)
 _exit = _define("profiler::_record_function_exit._RecordFunction(Any _0) -> None", lambda block: None)
 
 
+def is_recording() -> bool:
+    """Return whether a profile, or a mode of this thread, sees named blocks."""
+    return bool(_active or local.dispatch_modes)
+
+
 class record_function:
     """A block, or a decorated function, that profiles show under a name (``torch.autograd.profiler``)."""
 

@@ -16,7 +16,7 @@ from .._base.about import about, tell
 from .._dispatch.local import local
 from .._dtype import float32
 from .._tensor import Tensor
-from ..autograd.profiler import record_function
+from ..autograd.profiler import is_recording, record_function
 from ..nn.module import typename
 
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
@@ -64,13 +64,15 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        called = step
+        if hasattr(self, "_optimizer_step_pre_hooks") and (  # else a wrapper that did not call Optimizer.__init__
+                _global_pre_hooks or _global_post_hooks or self._optimizer_step_pre_hooks
+                or self._optimizer_step_post_hooks):
+            called = between
+        if not is_recording():
+            return called(self, *args, **kwargs)
         with record_function(f"Optimizer.step#{type(self).__name__}.step"):
-            if not hasattr(self, "_optimizer_step_pre_hooks"):  # a wrapper that did not call Optimizer.__init__
-                return step(self, *args, **kwargs)
-            if (_global_pre_hooks or _global_post_hooks or self._optimizer_step_pre_hooks
-                    or self._optimizer_step_post_hooks):
-                return between(self, *args, **kwargs)
-            return step(self, *args, **kwargs)
+            return called(self, *args, **kwargs)
 
     def between(self: Any, *args: Any, **kwargs: Any) -> Any:
         args = (self, *args)
@@ -226,9 +228,12 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the parameters' gradients, or set them to zero (``torch.optim.Optimizer.zero_grad``)."""
+        leaves = chain.from_iterable([group["params"] for group in self.param_groups])
+        if not is_recording():
+            forget_gradients(leaves, set_to_none)
+            return
         with record_function(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"):
-            for group in self.param_groups:
-                forget_gradients(group["params"], set_to_none)
+            forget_gradients(leaves, set_to_none)
 
     # -- state -----------------------------------------------------------------------------------------------
 

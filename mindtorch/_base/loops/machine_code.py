@@ -12,10 +12,11 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ MOST = 1 << 10  #: loops of programs that a place keeps
 #: in its stable binary interface.
 DATA, DIMENSIONS, SIZES, STRIDES, DESCRIPTION, FLAGS = (object.__basicsize__ + 8 * word for word in (0, 1, 2, 3, 5, 6))
 ITEMS = tuple.__basicsize__  #: the offset of a tuple's items
+LISTED = object.__basicsize__ + 8  #: the offset of the address of a list's items
 KIND = object.__basicsize__ - 8  #: the offset of an object's type
 ALIGNED = 0x100  #: NumPy's flag; 1 is the one of contiguous arrays
 UNFIT, FAILED = 2, 3  #: what a call returns in place of a result: for arrays that do not fit, and without memory
@@ -186,19 +188,21 @@ def entrance(name: str, kinds: list[str], arrays: dict[int, tuple[np.dtype, int,
 
 
 def entrance_of_rows(kinds: list[str], count: int) -> str:
-    """Return LLVM's text of the function that calls ``entrance`` for each tuple of ``count`` arrays in a tuple, with
-    the numbers that follow them. It returns the number of the first row that the code cannot take, or of rows.
+    """Return LLVM's text of the function that calls ``entrance`` for each row of ``count`` lists of arrays, given in a
+    tuple, with the numbers that follow them. It returns the number of the first row that the code cannot take, or of
+    rows.
     """
     numbers = [f"{TYPES[kind]} %a{i}" for i, kind in enumerate(kinds) if i >= count]
-    lines = [f"define i64 @entrance_of_rows({', '.join(['i64 %rows', 'i64 %count', *numbers])}) {{",
-             "  %items = inttoptr i64 %rows to ptr", "  br label %turn", "turn:",
-             "  %n = phi i64 [0, %0], [%next, %row]", "  %left = icmp slt i64 %n, %count",
-             "  br i1 %left, label %row, label %done", "row:", f"  %word = add i64 %n, {ITEMS // 8}",
-             "  %at = getelementptr i64, ptr %items, i64 %word", "  %one = load i64, ptr %at",
-             "  %arrays = inttoptr i64 %one to ptr"]
+    lines = [f"define i64 @entrance_of_rows({', '.join(['i64 %lists', 'i64 %count', *numbers])}) {{",
+             "  %columns = inttoptr i64 %lists to ptr"]
     for i in range(count):
-        lines += [f"  %at{i} = getelementptr i64, ptr %arrays, i64 {ITEMS // 8 + i}",
-                  f"  %a{i} = load i64, ptr %at{i}"]
+        lines += [f"  %column{i} = getelementptr i64, ptr %columns, i64 {ITEMS // 8 + i}",
+                  f"  %list{i} = load i64, ptr %column{i}", f"  %word{i} = add i64 %list{i}, {LISTED}",
+                  f"  %place{i} = inttoptr i64 %word{i} to ptr", f"  %items{i} = load ptr, ptr %place{i}"]
+    lines += ["  br label %turn", "turn:", "  %n = phi i64 [0, %0], [%next, %row]",
+              "  %left = icmp slt i64 %n, %count", "  br i1 %left, label %row, label %done", "row:"]
+    for i in range(count):
+        lines += [f"  %at{i} = getelementptr i64, ptr %items{i}, i64 %n", f"  %a{i} = load i64, ptr %at{i}"]
     taken = [*[f"i64 %a{i}" for i in range(count)], *numbers]
     return "\n".join([*lines, f"  %status = call i64 @entrance({', '.join(taken)})", "  %next = add i64 %n, 1",
                       "  %went = icmp slt i64 %status, 2", "  br i1 %went, label %turn, label %done", "done:",
@@ -285,16 +289,20 @@ def in_turn(calls: list[tuple[Any, tuple[int, ...]]]) -> Callable[..., None]:
 
 
 def calling_each(function: Any, call: Callable[..., Any]) -> Callable[..., None]:
-    """Return the call of compiled code for each tuple of arrays in a tuple, with the same numbers: one call from Python
-    for all of them.
+    """Return the call of compiled code for each row of lists of arrays, with the same numbers: one call from Python for
+    all of them.
+
+    The function takes as many lists as the loop takes arrays, which are of one length.
     """
-    def each(rows: tuple[tuple[np.ndarray, ...], ...], *numbers: Any) -> None:
+    def each(lists: Sequence[list[np.ndarray]], *numbers: Any) -> None:
+        columns = tuple(map(list, lists))
         try:
-            done = function(rows, len(rows), *numbers)
+            done = function(columns, len(columns[0]), *numbers)
         except ctypes.ArgumentError:  # NumPy's numbers
             done = 0
-        for row in rows[done:]:
-            call(*row, *numbers)
+        if done < len(columns[0]):
+            for row in islice(zip(*columns, strict=True), done, None):
+                call(*row, *numbers)
 
     return each
 

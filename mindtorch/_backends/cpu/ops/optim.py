@@ -117,9 +117,10 @@ def fused(rule: Callable[..., None], layouts: Layouts, count: int, names: list[s
     found_inf = given[-1] if len(given) == len(names) else None
     if found_inf is not None and found_inf.item():
         return
-    rows = tuple(zip(*filter(None, args[:count])))  # noqa: B905  of one length, as was checked
-    if layouts.loop and by_loop(rule, rows, given, decoupled, layouts.size):
+    lists = [*filter(None, args[:count])]
+    if layouts.loop and by_loop(rule, lists, given, decoupled, layouts.size):
         return
+    rows = [*zip(*lists)]  # noqa: B905  of one length, as was checked
     settings = dict(zip(names, given))  # noqa: B905  the last ones have defaults
     steps, maximize, weight_decay, grad_scale, *_ = map(settings.pop, APART, repeat(None))
     groups: list[Any] = [*zip(rows, strict=True)]
@@ -208,26 +209,31 @@ Looped = tuple[loops.Loop, int, list[float] | None, dict[float | None, tuple[Any
 LOOPED: dict[Any, Callable[..., Looped]] = {sgd: of_sgd, adam: of_adam}
 
 
-def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], given: Sequence[Any], decoupled: bool,
+def by_loop(rule: Callable[..., None], lists: Sequence[list[array]], given: Sequence[Any], decoupled: bool,
             size: int) -> bool:
     """Step all parameters, of ``size`` elements together, by a compiled loop, if there is one for them; return whether
     it did.
     """
     looped_of = LOOPED.get(rule)
-    if looped_of is None or not everything or (looped := looped_of(len(everything[0]), decoupled, *given)) is None:
+    if looped_of is None or not lists or (looped := looped_of(len(lists), decoupled, *given)) is None:
         return False
     loop, passes, counts, numbers_of = looped
     if (compiled := loop.compiled(passes * size)) is None:
         return False
     for count, numbers in numbers_of.items():
-        alike = everything if counts is None or len(numbers_of) == 1 else [
-            arrays for arrays, other in zip(everything, counts, strict=True) if other == count]
-        large = [] if size * passes < LARGE else [arrays for arrays in alike if arrays[0].size * passes >= LARGE]
-        small = [arrays for arrays in alike if arrays[0].size * passes < LARGE] if large else alike
-        compiled.each(tuple(small), *numbers)  # type: ignore[attr-defined]
-        for arrays in large:
+        alike = lists if counts is None or len(numbers_of) == 1 else chosen(lists, [n == count for n in counts])
+        is_large = [] if size * passes < LARGE else [param.size * passes >= LARGE for param in alike[0]]
+        small = chosen(alike, map(not_, is_large)) if any(is_large) else alike
+        compiled.each(small, *numbers)  # type: ignore[attr-defined]
+        for arrays in compress(zip(*alike), is_large):  # noqa: B905  of one length
             compute_parts(compiled, [*map(RAVEL, arrays)], arrays[0].size * passes, numbers)
     return True
+
+
+def chosen(lists: Sequence[list[array]], which: Iterable[bool]) -> list[list[array]]:
+    """Return some of the rows of lists of arrays."""
+    picked = [*which]
+    return [[*compress(column, picked)] for column in lists]
 
 
 def compute_parts(compiled: Callable[..., None], arrays: Sequence[array], work: int, numbers: tuple[Any, ...]) -> None:
