@@ -10,6 +10,7 @@ from .exc import Break
 from .marks import (
     _DimRange as _DimRange, mark_dynamic, mark_static, mark_static_address, mark_unbacked, maybe_mark_dynamic,
 )
+from .variables.autograd_functions import APPLY, apply
 from .variables.base import ConstantVariable, Translator, Variable
 from .variables.builtin import SPECIAL
 
@@ -146,7 +147,7 @@ def _itself(model: Any) -> Any:
     return model
 
 
-SPECIAL.update({id(graph_break): _break, id(is_compiling): _yes, id(is_dynamo_compiling): _yes,
+SPECIAL.update({id(APPLY): apply, id(graph_break): _break, id(is_compiling): _yes, id(is_dynamo_compiling): _yes,
                 id(_itself): compiled_inside,
                 **{id(mark): _nothing for mark in (
                     mark_dynamic, mark_static, mark_static_address, mark_unbacked, maybe_mark_dynamic)}})

@@ -156,7 +156,7 @@ def _callable(tx: Translator, value: Any, source: Source | None) -> Variable | N
             value, source)
     if isinstance(value, types.MethodType):
         owner, function = value.__self__, value.__func__
-        if isinstance(owner, type) and (module_of(value).startswith(f"{PACKAGE}._autograd") or is_in_graph(value)):
+        if isinstance(owner, type) and is_in_graph(value):
             return TorchFunction(value)
         if source is None:
             return MethodVariable(made(tx, function), made(tx, owner))
