@@ -85,6 +85,7 @@ class Compiler:
     backend: Any
     fullgraph: bool = False
     dynamic: bool | None = None
+    guard_filter: Callable[..., Any] | None = None  #: which says what guards are kept
     frames: dict[Any, Frame] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)  #: of all frames, in the order in which they were made
     on_graph: list[Callable[[Entry], None]] = field(default_factory=list)
@@ -303,6 +304,8 @@ class Frame:
         called = self.__name__ if self.__name__.isidentifier() else "function"
         signature, guards = f"_C, {self.signature}", output.guards  # the rest of the capture holds the call's tensors
         output.sizes.guard(guards)
+        if self.compiler.guard_filter is not None:
+            guards.filter(self.compiler.guard_filter)
         guards.finish()
         source = guards.before(signature, called, lines)
         entry = Entry(run_source(source, called, output.space.objects, f"code of {called}"), source, called, signature,

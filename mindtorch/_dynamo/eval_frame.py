@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import functools
 import types
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -30,7 +29,8 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     ``backend`` is a name (``list_backends``), or a function that takes a ``torch.fx.GraphModule`` and a list of example
     inputs and returns the function that runs; None is ``torch.compiler.get_default_backend()``. The bytecode is
     interpreted, and divided at graph breaks; with ``fullgraph`` a break raises. ``mode`` and ``options`` are passed to
-    a backend that is a function, but for ``options["guard_filter_fn"]``, which is not called: all guards are kept.
+    a backend that is a function, but for ``options["guard_filter_fn"]``, which is given all guards of a program and
+    returns for each whether it is kept. A program without guards on its tensors raises AssertionError for others.
 
     Raises:
         RuntimeError: if both ``mode`` and ``options`` are given, or the mode or, for ``inductor``, an option does not
@@ -53,14 +53,14 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     if isinstance(model, OptimizedModule):
         model = model._orig_mod
     function = getattr(model, "_torchdynamo_orig_callable", model)
-    if options is not None and "guard_filter_fn" in options:
-        warnings.warn("torch.compile keeps every guard: options['guard_filter_fn'] is not called", stacklevel=2)
-        options = {key: value for key, value in options.items() if key != "guard_filter_fn"} or None
+    guard_filter = None if options is None else options.get("guard_filter_fn")
+    if guard_filter is not None:
+        options = {key: value for key, value in (options or {}).items() if key != "guard_filter_fn"} or None
     if options is not None and backend == "inductor":
         check_options(options)
     given = {key: value for key, value in (("mode", mode), ("options", options)) if value is not None}
     compiled = Optimized(function, Compiler(functools.partial(found, **given) if given and not isinstance(
-        backend, str) else found, fullgraph, dynamic))
+        backend, str) else found, fullgraph, dynamic, guard_filter))
     _compiled.add(compiled)
     return wrapped(model, function, compiled)
 
@@ -121,7 +121,8 @@ class Optimized:
 
     def __reduce__(self) -> tuple[Any, ...]:
         compiler = self.compiler  # a copy makes its own programs
-        return Optimized, (self.function, Compiler(compiler.backend, compiler.fullgraph, compiler.dynamic))
+        return Optimized, (self.function, Compiler(compiler.backend, compiler.fullgraph, compiler.dynamic,
+                                                   compiler.guard_filter))
 
     @property
     def entries(self) -> list[Entry]:
@@ -136,9 +137,12 @@ class Optimized:
 
 
 def optimize(backend: Any = "inductor", *, nopython: bool = False, dynamic: bool | None = None,
-             disable: bool = False, **options: Any) -> Callable[[Any], Any]:
+             disable: bool = False, guard_filter_fn: Callable[..., Any] | None = None,
+             **options: Any) -> Callable[[Any], Any]:
     """Return a decorator that compiles (``torch._dynamo.optimize``)."""
-    return lambda function: compile(function, backend=backend, fullgraph=nopython, dynamic=dynamic, disable=disable)
+    given = None if guard_filter_fn is None else {"guard_filter_fn": guard_filter_fn}
+    return lambda function: compile(function, backend=backend, fullgraph=nopython, dynamic=dynamic, disable=disable,
+                                    options=given)
 
 
 def optimize_assert(backend: Any, **options: Any) -> Callable[[Any], Any]:

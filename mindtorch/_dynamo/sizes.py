@@ -129,10 +129,11 @@ class Sizes:
                 if at.form == f".shape[{marked.dim}]":
                     read = guards.at(at)
                     if least is not None:
-                        guards.add(f"{least} <= {read}", f"{least} <= {at.name}")
+                        guards.add(f"{least} <= {read}", f"{least} <= {at.name}", "SHAPE_ENV")
                     if most is not None:
-                        guards.add(f"{read} <= {most}", f"{at.name} <= {most}")
+                        guards.add(f"{read} <= {most}", f"{at.name} <= {most}", "SHAPE_ENV")
         for one in self.inputs.values():
-            guards.add(f"{guards.at(one.source)} > 1", f"2 <= {one.source.name}")
+            guards.add(f"{guards.at(one.source)} > 1", f"2 <= {one.source.name}", "SHAPE_ENV")
         for guard in env.guards:
-            guards.add(self._print(guard.expr, guards.at), self._print(guard.expr, lambda source: source.name))
+            guards.add(self._print(guard.expr, guards.at), self._print(guard.expr, lambda source: source.name),
+                       "SHAPE_ENV")

@@ -431,17 +431,63 @@ def test_a_static_address_changes_no_result_and_numpys_functions_take_tensors() 
     assert torch.compiler.wrap_numpy(lambda a, b: [a + b])(x, b=x)[0].tolist() == [2, 2]
 
 
-def test_guards_are_all_kept_and_a_filter_is_no_option_of_the_backend() -> None:
+def test_a_filter_of_guards_is_given_pytorchs_kinds_of_guards_and_no_option_of_the_backend() -> None:
     given: list[Any] = []
+    seen: list[Any] = []
 
     def backend(graph, inputs, **options):
         given.append(options)
         return graph
 
-    with pytest.warns(UserWarning, match="keeps every guard"):
-        compiled = torch.compile(lambda x, n: x + n, backend=backend,
-                                     options={"guard_filter_fn": lambda guards: [False for _ in guards]})
-    assert [compiled(torch.ones(1), n).item() for n in (1, 2.5)] == [2, 3.5] and given[0] == {}
+    def keep(guards):
+        seen.extend((guard.name, guard.guard_type, guard.is_global) for guard in guards)
+        return [guard.name != "n" for guard in guards]
+
+    compiled = torch.compile(lambda x, n: x + n + GLOBAL, backend=backend, options={"guard_filter_fn": keep})
+    assert [compiled(torch.ones(1), n).item() for n in (1, 2)] == [4, 4] and given == [{}]  # n is no guard any more
+    assert {("x", "TENSOR_MATCH", False), ("n", "CONSTANT_MATCH", False), ("G['GLOBAL']", "CONSTANT_MATCH", True),
+            ("", "GRAD_MODE", False)} <= {*seen}
+    with pytest.raises(AssertionError, match="guard_filter_fn returned 1 values"):
+        torch.compile(lambda x: x, options={"guard_filter_fn": lambda guards: [True]})(torch.ones(1))
+
+
+GLOBAL = 2
+
+
+@pytest.mark.parametrize("name,kept", [
+    ("skip_all_guards_unsafe", ""), ("skip_guard_on_globals_unsafe", "attribute module"),
+    ("skip_guard_on_all_nn_modules_unsafe", "global"), ("skip_guard_on_inbuilt_nn_modules_unsafe", "attribute global"),
+    ("keep_tensor_guards_unsafe", ""), ("keep_portable_guards_unsafe", "")])
+def test_functions_that_filter_guards_leave_out_what_pytorchs_do(name, kept, monkeypatch) -> None:
+    class Own(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner, self.n = torch.nn.Softplus(), 1
+
+        def forward(self, x):
+            return self.inner(x) + self.n + GLOBAL
+
+    counter = CompileCounter()
+    model = Own()
+    compiled = torch.compile(model, backend=counter, options={"guard_filter_fn": getattr(torch.compiler, name)})
+
+    def made(change) -> bool:
+        before = counter.frame_count
+        change()
+        compiled(torch.ones(2))
+        return counter.frame_count > before
+
+    assert made(lambda: None) and not made(lambda: None)
+    changes = {"attribute": lambda: setattr(model, "n", 5), "module": lambda: setattr(model.inner, "threshold", 9),
+               "global": lambda: monkeypatch.setitem(globals(), "GLOBAL", 7)}
+    assert {key for key, change in changes.items() if made(change)} == {*kept.split()}
+
+
+def test_a_program_without_guards_on_tensors_refuses_others() -> None:
+    compiled = torch.compile(lambda x: x + 1, options={"guard_filter_fn": torch.compiler.skip_all_guards_unsafe})
+    assert compiled(torch.ones(2)).tolist() == [2, 2]
+    with pytest.raises(AssertionError, match=r"a guard that was dropped fails: L\['x'\].shape"):
+        compiled(torch.ones(3))
 
 
 class Held:

@@ -70,7 +70,8 @@ def apply(tx: Translator, owner: Variable, *args: Variable, **kwargs: Variable) 
     for arg in kwargs.values():
         arg.argument()
     interpret(tx, ClassVariable(kind), [*args], kwargs)
-    return tx.output.call(tx, "call_function", Applied(kind, fixed), given, kwargs)  # type: ignore[no-any-return]
+    made: Variable = tx.output.call(tx, "call_function", Applied(kind, fixed), given, kwargs)
+    return made
 
 
 def interpret(tx: Translator, owner: ClassVariable, args: list[Variable], kwargs: dict[str, Variable]) -> None:
@@ -79,7 +80,8 @@ def interpret(tx: Translator, owner: ClassVariable, args: list[Variable], kwargs
     Raises:
         Break: if they do more than compute with their arguments.
     """
-    output, kind, before = tx.output, owner.kind, local.grad_enabled
+    output, before = tx.output, local.grad_enabled
+    kind: Any = owner.kind
     nodes, seen = {*output.graph.nodes}, _seen(output)
     needed = [isinstance(arg, TensorVariable) and bool(arg.example.requires_grad) for arg in args]
     local.grad_enabled = False
