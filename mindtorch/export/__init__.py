@@ -11,9 +11,12 @@ from .exported_program import (
     ExportedProgram as ExportedProgram, ModuleCallEntry as ModuleCallEntry, ModuleCallSignature as ModuleCallSignature,
 )
 from .graph_signature import ExportGraphSignature as ExportGraphSignature
+from .unflatten import (
+    FlatArgsAdapter as FlatArgsAdapter, UnflattenedModule as UnflattenedModule, unflatten as unflatten,
+)
 from .unlift import module as _module
 
 ExportedProgram.module, ExportedProgram.run_decompositions = _module, _run_decompositions
-__all__ = ["Dim", "ExportGraphSignature", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature",
-           "ShapesCollection", "default_decompositions", "dims", "export", "load", "register_dataclass",
-           "save"]
+__all__ = ["Dim", "ExportGraphSignature", "ExportedProgram", "FlatArgsAdapter", "ModuleCallEntry",
+           "ModuleCallSignature", "ShapesCollection", "UnflattenedModule", "default_decompositions", "dims", "export",
+           "load", "register_dataclass", "save", "unflatten"]

@@ -234,7 +234,6 @@ BREAKS = {
     "print": (prints, "print"),
     "a clock": (lambda x: x * 0 + time.perf_counter() * 0, "perf_counter"),
     "hooks": (hooks, "register_hook"),
-    "an autograd.Function": (lambda x: Double.apply(x), "autograd"),
     "a disabled function": (lambda x: disabled(x), "disable"),
     "graph_break": (lambda x: x + (torch._dynamo.graph_break() or 1), "graph_break"),
     "the version of a tensor": (lambda x: x + x._version * 0, "_version"),
@@ -251,7 +250,7 @@ def disabled(x):
 def test_a_graph_break_says_where_and_why_and_the_function_runs_as_it_is_written(name) -> None:
     function, word = BREAKS[name]
     for requires_grad in (False, True):
-        if name in ("backward", "an autograd.Function") and not requires_grad:
+        if name == "backward" and not requires_grad:
             continue
         x = torch.tensor([1.0, 2.0, -1.0], requires_grad=requires_grad)
         compiled = torch.compile(function)
