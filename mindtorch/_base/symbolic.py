@@ -11,6 +11,16 @@ from collections.abc import Callable
 from typing import Any
 
 
+class GuardOnDataDependentSymNode(RuntimeError):
+    """A question about a size that depends on data, which no guard can answer
+    (``torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode``).
+    """
+
+    def __init__(self, cond: Any, *args: Any) -> None:
+        super().__init__(*args)
+        self.cond = cond
+
+
 class SymInt:
     """An integer expression that is computed with like an int (``torch.SymInt``)."""
 

@@ -13,6 +13,7 @@ from .._autograd.engine import grad
 from .._autograd.node import Node, new, next_sequence_nr
 from .._autograd.saved import Saved, freed, save, saved_as
 from .._base.layout import Layout, contiguous_strides, intern_layout, never_overlaps
+from .._base.symbolic import SYMBOLIC
 from .._device import CPU
 from .._dispatch import dispatcher
 from .._dispatch.aten import alias
@@ -132,6 +133,13 @@ class CompiledFunctionBackward(Node):
         self._inputs, self._versions, self._args, self._saved, self._freed = (), (), (), (), True
 
 
+def depends_on_data(value: Any) -> bool:
+    """Return whether a number, or a size of a tensor, is known when the program runs alone."""
+    if value.__class__ in (tuple, list):
+        return any(map(depends_on_data, value))
+    return any(one.__class__ in SYMBOLIC and not one.node.has_hint() for one in (value, *getattr(value, "shape", ())))
+
+
 def described_by(results: list[tuple[Any, Any]]) -> Any:
     """Return what a node stores of its outputs' shapes and dtypes."""
     like = Node()
@@ -237,6 +245,9 @@ class CompiledGraph:
 
     def _compile(self, examples: list[Any], traced: list[Any]) -> None:
         """Write the programs. Raises CannotCompile if the graph cannot become a program."""
+        for node in self.module.graph.nodes:
+            if depends_on_data(node.meta.get("example_value")):
+                raise CannotCompile(f"{node.name} depends on data")
         names = names_of(self.module, examples)
         for example, name in zip([one for one in examples if isinstance(one, Tensor)], names, strict=True):
             check_input(example, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._compile import config
 from .._dispatch.dispatcher import tensors_of
 from .._dispatch.keys import SPARSES
 from .._guards import ConstantSource
@@ -27,10 +28,9 @@ class Mode:
             if not dynamic:
                 made: Tensor = self.fake.from_tensor(value, static_shapes=True)
                 return made
-            from ..fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
+            from ..fx.experimental.symbolic_shapes import DimDynamic, StatelessSymbolicContext
 
-            if self.shape_env is None:
-                self.shape_env = self.fake.shape_env = ShapeEnv()
+            self.start_symbols()
             context = StatelessSymbolicContext(dynamic_sizes=[
                 DimDynamic.DYNAMIC if d in dynamic else DimDynamic.STATIC for d in range(value.dim())])
             made = self.fake.from_tensor(value, static_shapes=False, source=ConstantSource(name),
@@ -39,8 +39,18 @@ class Mode:
             raise Break(f"a tensor of which there is no example: {error}") from error
         return made
 
+    def start_symbols(self) -> None:
+        """Have numbers that are symbols from here on."""
+        if self.shape_env is None:
+            from ..fx.experimental.symbolic_shapes import ShapeEnv
+
+            self.shape_env = self.fake.shape_env = ShapeEnv(
+                allow_dynamic_output_shape_ops=config.capture_dynamic_output_shape_ops)
+
     def run(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run a call on examples. What it raises is a graph break, and raised again when the call itself runs."""
+        if config.capture_dynamic_output_shape_ops:
+            self.start_symbols()
         try:
             with self.fake:
                 result = function(*args, **kwargs)

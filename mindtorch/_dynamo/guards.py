@@ -299,12 +299,15 @@ class Guards:
         return GuardFilterEntry(name, source is not None, guard.value, guard.kind, (guard.kind,), is_global, guard)
 
     def finish(self) -> None:
-        """Add the last guard, which tensors are one object, and forget the values that were guarded."""
+        """Add the last guard: which tensors are one object."""
         if len(self.tensors) > 1:
             names = [self.at(source) for source in self.tensors]
             ids = ", ".join(f"id({name})" for name in names)
             self.add(" is not ".join(names) if len(names) == 2 else f"len({{{ids}}}) == {len(names)}",
                      "no two tensors are one", "TENSOR_MATCH")
+
+    def forget(self) -> None:
+        """Release the values that are guarded."""
         self.found, self._modules = {}, {}
 
     def before(self, signature: str, name: str, lines: list[str]) -> str:

@@ -20,7 +20,7 @@ from .exc import BackendCompilerFailed, Break
 from .guards import Guards, Namespace
 from .side_effects import SideEffects
 from .sizes import History, SizeInput, Sizes
-from .variables.base import Translator, Variable
+from .variables.base import SYMBOLIC, Translator, Variable
 from .variables.containers import DictVariable, ListVariable, TupleVariable
 from .variables.functions import CellVariable
 from .variables.tensor import TensorVariable
@@ -169,6 +169,14 @@ class OutputGraph:
             return tx.made(result)
         return self._wrap(tx, self.node(op, target, given, named, result), result)
 
+    def item(self, tx: Translator, tensor: TensorVariable) -> Variable:
+        """Return the number in a tensor of one element, as a symbol that the graph computes."""
+        self.mode.start_symbols()
+        found = self.mode.run(Tensor.item, (tensor.example,), {})
+        if found.__class__ in SYMBOLIC and (symbol := found.node.expr) not in self.sizes.computed:
+            self.sizes.computed[symbol] = self.node("call_method", "item", (tensor.argument(),), {}, found)
+        return tx.made(found)
+
     def _plain(self, tx: Translator, op: str, target: Any, args: Any, kwargs: Any, result: Any) -> Variable:
         if result is None:
             self.node(op, target, args, kwargs, None)
@@ -177,6 +185,7 @@ class OutputGraph:
     def _wrap(self, tx: Translator, node: Node, result: Any) -> Variable:
         if isinstance(result, Tensor):
             made = TensorVariable(node, result)
+            self.sizes.note_result(node, result)
             made.returned = self._inputs_of.get(id(result))
             return made
         if isinstance(result, (tuple, list)):
@@ -243,6 +252,7 @@ class OutputGraph:
         """Release the tensors of the call: they are freed with it, not when the garbage is collected."""
         self.known, self.kept, self.inputs, self.contexts, self.line = {}, [], [], [], None
         self._inputs_of = {}
+        self.guards.forget()
 
     def call_backend(self, backend: Any, module: GraphModule) -> Any:
         """Return the function that a backend makes of the graph.

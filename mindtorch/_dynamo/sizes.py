@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .._base.symbolic import SymInt
 from .._compile import config
 from .._dispatch.keys import NONCONTIGUOUS
 from .._guards import Source
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 OPERATORS: dict[str, Callable[..., Any]] = {
     "Add": operator.add, "Mul": operator.mul, "FloorDiv": operator.floordiv, "CleanDiv": operator.floordiv,
     "Mod": operator.mod, "PythonMod": operator.mod, "Pow": operator.pow, "PowByNatural": operator.pow,
-    "Max": max, "Min": min}
+    "Max": max, "Min": min, "FloatTrueDiv": operator.truediv, "IntTrueDiv": operator.truediv,
+    "GreaterThan": operator.ge, "StrictGreaterThan": operator.gt, "LessThan": operator.le,
+    "StrictLessThan": operator.lt, "Equality": operator.eq, "Unequality": operator.ne}
 
 
 class History:
@@ -65,6 +68,9 @@ class Sizes:
     def __init__(self, output: Any, history: History) -> None:
         self.output, self.history = output, history
         self.inputs: dict[Any, SizeInput] = {}  #: by symbol
+        #: By symbol: the nodes of numbers that depend on data, or the node of a tensor with such a size, and its
+        #: dimension.
+        self.computed: dict[Any, Any] = {}
         self.required: list[tuple[Any, Source, Any]] = []  #: what ``mark_dynamic`` forbids to become a number
         self.same: list[tuple[Any, Source]] = []  #: further places of known symbols
 
@@ -80,9 +86,19 @@ class Sizes:
             if symbol is not None:
                 self.inputs.setdefault(symbol, SizeInput(at, int(value.shape[d]), symbol))
 
+    def note_result(self, node: Any, example: Any) -> None:
+        """Note the sizes of a result that depend on data."""
+        for d, size in enumerate(example.shape):
+            if size.__class__ is SymInt and not size.node.has_hint():
+                self.computed.setdefault(size.node.expr, (node, d))
+
     def node(self, value: Any) -> Any:
         """Return the node of a symbolic number in the graph, or the number if it is known."""
         return self._node(value.node.expr)
+
+    def is_computed(self, value: Any) -> bool:
+        """Return whether a symbolic number depends on data."""
+        return not self.computed.keys().isdisjoint(value.node.expr.free_symbols)
 
     def _node(self, expr: Any) -> Any:
         if expr.is_number:
@@ -92,6 +108,12 @@ class Sizes:
             if found._node is None:
                 found._node = self.output.size_placeholder(found)
             return found._node
+        if expr in self.computed:
+            found = self.computed[expr]
+            if found.__class__ is tuple:
+                found = self.computed[expr] = self.output.node(
+                    "call_method", "size", found, {}, found[0].meta["example_value"].shape[found[1]])
+            return found
         function = OPERATORS.get(type(expr).__name__)
         if function is None:
             raise Break(f"a size that no operator of the graph gives: {expr}")

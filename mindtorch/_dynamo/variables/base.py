@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, Protocol
 
-from ..._base.symbolic import SymBool, SymFloat, SymInt
+from ..._base.symbolic import GuardOnDataDependentSymNode, SymBool, SymFloat, SymInt
 from ..._guards import Source
 from ..exc import Break, Raised
 
@@ -359,6 +359,8 @@ def fold(tx: Translator, function: Callable[..., Any], *args: Any, **kwargs: Any
         args, kwargs = specialised(args), {name: specialised(arg) for name, arg in kwargs.items()}
     try:
         return function(*args, **kwargs)
+    except GuardOnDataDependentSymNode as error:
+        raise Break(f"Data-dependent branching: {error}") from error
     except Exception as error:
         throw(tx, type(error), *error.args)
 
@@ -384,4 +386,9 @@ def specialised(value: Any) -> Any:
     if isinstance(value, (tuple, list)) and is_symbolic(value):
         items = [specialised(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    return SYMBOLIC[value.__class__](value) if value.__class__ in SYMBOLIC else value
+    if value.__class__ not in SYMBOLIC:
+        return value
+    try:
+        return SYMBOLIC[value.__class__](value)
+    except GuardOnDataDependentSymNode as error:
+        raise Break(f"Data-dependent branching: {error}") from error

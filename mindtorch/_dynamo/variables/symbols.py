@@ -20,7 +20,7 @@ class SymbolVariable(ConstantVariable):
         return self.output.sizes.node(self._value)
 
     def key(self) -> Any:
-        return self.python_type()(self._value)
+        return specialised(self._value)
 
     def attribute(self, tx: Translator, name: str) -> Variable:
         return tx.made(specialised(self._value)).attribute(tx, name)
@@ -29,9 +29,11 @@ class SymbolVariable(ConstantVariable):
         return tx.made(specialised(self._value)).method(tx, name, args, kwargs)
 
     def truth(self, tx: Translator) -> bool:
-        return bool(self._value)
+        return bool(specialised(self._value))
 
     def reconstruct(self, cg: Codegen) -> str:
+        if self.output.sizes.is_computed(self._value):
+            return cg.output(self)
         text: str = self.output.sizes.code(self._value)
         return text
 

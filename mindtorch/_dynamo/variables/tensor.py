@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._compile import config
 from ..._guards import Source
 from ..._tensor import Tensor
 from ...fx import Node
@@ -102,6 +103,8 @@ class TensorVariable(Variable):
         raise Break(f"Tensor.{name} is set", skip=name == "data" and self.origin is None)
 
     def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
+        if name == "item" and config.capture_scalar_outputs:
+            return tx.output.item(tx, self)  # type: ignore[no-any-return]
         if name in BREAKS:
             raise Break(BREAKS[name])
         if name == "size" and not args and not kwargs:

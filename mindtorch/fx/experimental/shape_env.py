@@ -12,7 +12,7 @@ import sympy
 from sympy import S
 
 from ..._base.call_site import call_site
-from ..._base.symbolic import SymBool, SymFloat, SymInt
+from ..._base.symbolic import GuardOnDataDependentSymNode, SymBool, SymFloat, SymInt
 from ..._guards import Source, TensorProperty, TensorPropertySource
 from ...utils._sympy.functions import CleanDiv, FloorDiv, Mod
 from ...utils._sympy.numbers import int_oo
@@ -53,16 +53,6 @@ class ShapeEnvSettings(NamedTuple):
     duck_shape: bool
     prefer_deferred_runtime_asserts_over_guards: bool
     trace_asserts: bool
-
-
-class GuardOnDataDependentSymNode(RuntimeError):
-    """A question about a size that depends on data, which no guard can answer
-    (``torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode``).
-    """
-
-    def __init__(self, cond: Any, *args: Any) -> None:
-        super().__init__(*args)
-        self.cond = cond
 
 
 class _ShapeEnvGuardError(RuntimeError):

@@ -10,7 +10,9 @@ from typing import Any
 
 import sympy
 
-from ..._base.symbolic import SYMBOLIC, SymBool, SymFloat, SymInt
+from ..._base.symbolic import (
+    SYMBOLIC, GuardOnDataDependentSymNode as GuardOnDataDependentSymNode, SymBool, SymFloat, SymInt,
+)
 from ..._methods.symbolic import sym_not
 from ..._tensor import Tensor
 from ..._transforms.pytree import tree_leaves
@@ -22,8 +24,8 @@ from .dims import (
     StrictMinMaxConstraint as StrictMinMaxConstraint, SymbolicContext as SymbolicContext,
 )
 from .shape_env import (
-    GuardOnDataDependentSymNode as GuardOnDataDependentSymNode, RuntimeAssert as RuntimeAssert, ShapeEnv as ShapeEnv,
-    ShapeEnvSettings as ShapeEnvSettings, ShapeGuard as ShapeGuard, _ShapeEnvGuardError as _ShapeEnvGuardError,
+    RuntimeAssert as RuntimeAssert, ShapeEnv as ShapeEnv, ShapeEnvSettings as ShapeEnvSettings,
+    ShapeGuard as ShapeGuard, _ShapeEnvGuardError as _ShapeEnvGuardError,
 )
 from .sym_node import SymNode as SymNode
 
