@@ -172,7 +172,7 @@ class OutputGraph:
     def item(self, tx: Translator, tensor: TensorVariable) -> Variable:
         """Return the number in a tensor of one element, as a symbol that the graph computes."""
         self.mode.start_symbols()
-        found = self.mode.run(Tensor.item, (tensor.example,), {})
+        found: Any = self.mode.run(Tensor.item, (tensor.example,), {})
         if found.__class__ in SYMBOLIC and (symbol := found.node.expr) not in self.sizes.computed:
             self.sizes.computed[symbol] = self.node("call_method", "item", (tensor.argument(),), {}, found)
         return tx.made(found)

@@ -112,7 +112,8 @@ class _Writer:
         self._fill(graph, "", True, 0, [node for node in nodes if node.op not in ("placeholder", "output")], known)
         by_name, results = {node.name: node for node in self.inputs}, []
         attributes = {target: node for node, target in self.targets.items()}
-        for value, spec in zip(nodes[-1].args[0], program.graph_signature.output_specs, strict=True):  # type: ignore
+        returned: Any = nodes[-1].args[0]
+        for value, spec in zip(returned, program.graph_signature.output_specs, strict=True):
             made = self._read(graph, "", value, known) if isinstance(value, Node) else value
             if spec.kind is OutputKind.BUFFER_MUTATION:
                 graph.call_function(copy_, (self._read(graph, "", attributes[str(spec.target)], known), made))
@@ -171,11 +172,11 @@ class _Writer:
 
     def _place(self, path: str) -> Any:
         """Return the module at a path, made if it is missing."""
-        module: Module = self.root
+        module: Any = self.root
         for name in path.split(".") if path else ():
             if name not in module._modules:
                 module.add_module(name, InterpreterModule())
-            module = module._modules[name]  # type: ignore[assignment]
+            module = module._modules[name]
         return module
 
 

@@ -9,10 +9,10 @@ import pytest
 import mindtorch as torch
 from mindtorch._dynamo.testing import CompileCounter
 
-Function, SCALE, WEIGHT, CALLS = torch.autograd.Function, 2.0, torch.tensor([1.0, 2.0, 3.0]), list[int]()
+SCALE, WEIGHT, CALLS = 2.0, torch.tensor([1.0, 2.0, 3.0]), list[int]()
 
 
-class Scaled(Function):
+class Scaled(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, factor=1):
         ctx.save_for_backward(x)
@@ -25,7 +25,7 @@ class Scaled(Function):
         return g * x * ctx.factor * SCALE * 7, None  # which is no derivative of forward
 
 
-class Pair(Function):
+class Pair(torch.autograd.Function):
     @staticmethod
     def forward(x, y):
         return x * y, (x + y).round()
@@ -41,7 +41,7 @@ class Pair(Function):
         return a * y * 3, a * x if ctx.needs_input_grad[1] else None
 
 
-class Exp(Function):
+class Exp(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         y = x.exp()
@@ -55,7 +55,7 @@ class Exp(Function):
         return g * y * len(g)
 
 
-class Called(Function):
+class Called(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, function):
         return function(x) * 2
@@ -65,7 +65,7 @@ class Called(Function):
         return g * 5, None
 
 
-class Weighed(Function):
+class Weighed(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return x * WEIGHT
@@ -75,7 +75,7 @@ class Weighed(Function):
         return g * WEIGHT
 
 
-class Counted(Function):
+class Counted(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return x * 2
@@ -86,7 +86,7 @@ class Counted(Function):
         return g * 2
 
 
-class Reversed(Function):
+class Reversed(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return x.view_as(x)
@@ -96,7 +96,7 @@ class Reversed(Function):
         return -g
 
 
-class Doubled(Function):
+class Doubled(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         ctx.mark_dirty(x)

@@ -490,6 +490,14 @@ def test_a_program_without_guards_on_tensors_refuses_others() -> None:
         compiled(torch.ones(3))
 
 
+def test_settings_have_the_defaults_of_pytorchs() -> None:
+    from tests.support import torch as reference
+
+    ours = {name: value for name, value in vars(torch._dynamo.config).items() if type(value) in (bool, int)}
+    theirs = {name: getattr(reference._dynamo.config, name) for name in ours}
+    assert len(ours) > 30 and {name for name in ours if ours[name] != theirs[name]} == {"specialize_float"}
+
+
 class Held:
     """Computes once, and grows in place."""
 

@@ -104,7 +104,8 @@ class TensorVariable(Variable):
 
     def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         if name == "item" and config.capture_scalar_outputs:
-            return tx.output.item(tx, self)  # type: ignore[no-any-return]
+            number: Variable = tx.output.item(tx, self)
+            return number
         if name in BREAKS:
             raise Break(BREAKS[name])
         if name == "size" and not args and not kwargs:
