@@ -11,7 +11,8 @@ from ._compile.stance import set_stance
 from ._creation import as_tensor
 from ._dynamo.backends.registry import get_default_backend, list_backends, set_default_backend
 from ._dynamo.decorators import (
-    allow_in_graph, assume_constant_result, disable, is_compiling, is_dynamo_compiling, substitute_in_graph,
+    allow_in_graph, assume_constant_result, disable, is_compiling, is_dynamo_compiling, is_exporting,
+    substitute_in_graph,
 )
 from ._dynamo.eval_frame import compile, reset
 from ._dynamo.guards import GuardFilterEntry
@@ -27,11 +28,6 @@ __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mar
            "skip_guard_on_globals_unsafe", "skip_guard_on_inbuilt_nn_modules_unsafe", "substitute_in_graph",
            "wrap_numpy"]
 __dir__ = __all__.copy
-
-
-def is_exporting() -> bool:
-    """Return True if the program is being exported, which is never so (``torch.compiler.is_exporting``)."""
-    return False
 
 
 def cudagraph_mark_step_begin() -> None:

@@ -14,6 +14,7 @@ class Stance(threading.local):
     """The stance of this thread, as ``set_stance`` sets it."""
 
     name = "default"
+    exporting = False  #: whether ``torch.export`` traces a program
 
 
 stance_of_thread = Stance()

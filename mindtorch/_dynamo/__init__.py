@@ -30,8 +30,8 @@ from .backends import debugging as _debugging, inductor as _inductor
 from .backends.registry import list_backends, lookup_backend, register_backend
 from .breaks import error_on_graph_break
 from .decorators import (
-    allow_in_graph, assume_constant_result, disable, disallow_in_graph, graph_break, is_compiling, is_dynamo_compiling,
-    nonstrict_trace, skip, substitute_in_graph,
+    allow_in_graph, assume_constant_result, disable, disallow_in_graph, forbid_in_graph, graph_break, is_compiling,
+    is_dynamo_compiling, is_inductor_supported, nonstrict_trace, skip, skip_frame, substitute_in_graph,
 )
 from .eval_frame import OptimizedModule, is_dynamo_supported, optimize, optimize_assert, reset, run
 from .explain import explain
@@ -39,10 +39,11 @@ from .export import export
 from .marks import mark_dynamic, mark_static, mark_static_address, mark_unbacked, maybe_mark_dynamic
 
 __all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "backends", "config", "disable",
-           "disallow_in_graph", "error_on_graph_break", "exc", "explain", "export", "graph_break", "is_compiling",
-           "is_dynamo_compiling", "is_dynamo_supported", "list_backends", "lookup_backend", "mark_dynamic",
+           "disallow_in_graph", "error_on_graph_break", "exc", "explain", "export", "forbid_in_graph", "graph_break",
+           "is_compiling", "is_dynamo_compiling", "is_dynamo_supported", "is_inductor_supported",
+           "list_backends", "lookup_backend", "mark_dynamic",
            "mark_static", "mark_static_address", "mark_unbacked", "maybe_mark_dynamic", "nonstrict_trace",
-           "optimize", "optimize_assert", "register_backend", "reset", "run", "set_stance", "skip",
+           "optimize", "optimize_assert", "register_backend", "reset", "run", "set_stance", "skip", "skip_frame",
            "substitute_in_graph", "testing", "utils"]
 __dir__ = __all__.copy
 _loaded = (_debugging, _inductor)  # which register their backends

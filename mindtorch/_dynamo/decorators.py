@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from .._compile.stance import stance_of_thread
 from . import trace_rules
 from .exc import Break
 from .marks import (
@@ -114,8 +115,41 @@ def graph_break(msg: str = "") -> None:
 
 
 def is_compiling() -> bool:
-    """Return True if the program is being compiled by ``torch.compile`` (``torch.compiler.is_compiling``)."""
-    return False  # the interpreter reads the call as True
+    """Return True if the program is being compiled by ``torch.compile``, or exported
+    (``torch.compiler.is_compiling``).
+    """
+    return stance_of_thread.exporting  # the interpreter reads the call as True
+
+
+def is_exporting() -> bool:
+    """Return True if the program is being exported by ``torch.export`` (``torch.compiler.is_exporting``)."""
+    return stance_of_thread.exporting  # the interpreter reads the call as False
+
+
+def skip_frame(msg: str = "") -> None:
+    """Run the function that calls this as it is written (``torch._dynamo.skip_frame``)."""
+
+
+def forbid_in_graph(fn: Any) -> Any:
+    """Refuse to compile what calls a function (``torch._dynamo.forbid_in_graph``).
+
+    Raises:
+        AssertionError: if it cannot be called; from a compiled function, if that calls it.
+    """
+    if isinstance(fn, (list, tuple)):
+        return [forbid_in_graph(one) for one in fn]
+    assert callable(fn), f"{fn!r} is not callable"
+
+    def call(tx: Translator, *args: Variable, **kwargs: Variable) -> Variable:
+        raise AssertionError(f"forbidden callable {fn}")
+
+    SPECIAL[id(fn)] = call
+    return fn
+
+
+def is_inductor_supported() -> bool:
+    """Return True: programs run wherever NumPy does (``torch._dynamo.is_inductor_supported``)."""
+    return True
 
 
 def is_dynamo_compiling() -> bool:
@@ -129,8 +163,16 @@ def _break(tx: Translator, msg: Variable | None = None) -> Variable:
                 "Call to `torch._dynamo.graph_break()`")
 
 
+def _skip(tx: Translator, msg: Variable | None = None) -> Variable:
+    raise Break(f"Call to `torch._dynamo.skip_frame()`: {'' if msg is None else msg.value!r}", skip=True)
+
+
 def _yes(tx: Translator) -> Variable:
     return ConstantVariable(True)
+
+
+def _no(tx: Translator) -> Variable:
+    return ConstantVariable(False)
 
 
 def _nothing(tx: Translator, *args: Variable, **kwargs: Variable) -> Variable:
@@ -149,5 +191,6 @@ def _itself(model: Any) -> Any:
 
 SPECIAL.update({id(APPLY): apply, id(graph_break): _break, id(is_compiling): _yes, id(is_dynamo_compiling): _yes,
                 id(_itself): compiled_inside,
+                id(is_exporting): _no, id(skip_frame): _skip,
                 **{id(mark): _nothing for mark in (
                     mark_dynamic, mark_static, mark_static_address, mark_unbacked, maybe_mark_dynamic)}})

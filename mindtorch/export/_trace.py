@@ -11,6 +11,7 @@ from typing import Any
 import sympy
 
 from .._base.symbolic import SYMBOLIC, SymBool, SymFloat, SymInt
+from .._compile.stance import stance_of_thread
 from .._dispatch.overloads import ops
 from .._dynamo.exc import UserError
 from .._guards import GetItemSource, LocalSource, Source
@@ -100,7 +101,7 @@ class _Export:
             return tuple(results)
 
         traced = [value for value in inputs if isinstance(value, Tensor) or value.__class__ in SYMBOLIC]
-        with self.mode, _module_stacks(self.mod):
+        with self.mode, _module_stacks(self.mod), _exporting():
             gm = make_fx(run, pre_dispatch=True, record_stack_traces=True)(*fakes.values(), *traced)
         gm.__class__.__name__ = "GraphModule"
         gm.graph.eliminate_dead_code()
@@ -361,6 +362,16 @@ class CheckPrinter(GuardPrinter):
         """Return the conditions that a size is in a range, of which an end may be open."""
         ends = [f"{name} >= {least}"] if least is not None else []
         return ends + ([f"{name} <= {most}"] if most is not None else [])
+
+
+@contextmanager
+def _exporting() -> Iterator[None]:
+    """Have ``torch.compiler.is_exporting`` return True in a block."""
+    before, stance_of_thread.exporting = stance_of_thread.exporting, True
+    try:
+        yield
+    finally:
+        stance_of_thread.exporting = before
 
 
 @contextmanager

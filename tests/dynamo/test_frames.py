@@ -490,6 +490,24 @@ def test_a_program_without_guards_on_tensors_refuses_others() -> None:
         compiled(torch.ones(3))
 
 
+def test_functions_are_skipped_or_refused_where_they_say_so() -> None:
+    counter = CompileCounter()
+
+    def skipped(x):
+        torch._dynamo.skip_frame("not here")
+        return x + 1
+
+    @torch._dynamo.forbid_in_graph
+    def forbidden(x):
+        return x
+
+    assert torch.compile(skipped, backend=counter)(torch.ones(1)) == 2 and counter.frame_count == 0
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="skip_frame"):
+        torch.compile(skipped, fullgraph=True)(torch.ones(1))
+    with pytest.raises(AssertionError, match="forbidden callable"):
+        torch.compile(lambda x: forbidden(x) + 1)(torch.ones(1))
+
+
 def test_settings_have_the_defaults_of_pytorchs() -> None:
     from tests.support import torch as reference
 

@@ -351,3 +351,19 @@ def test_a_size_without_a_name_is_free_if_asked_for(hint: str) -> None:
 class Double(mindtorch.nn.Module):
     def forward(self, x: Any) -> Any:
         return x * 2
+
+
+def test_a_program_knows_that_it_is_exported() -> None:
+    found: list[list[Any]] = []
+    for lib in LIBRARIES:
+        class Asks(lib.nn.Module):  # type: ignore[misc,name-defined]
+            def forward(self, x: Any) -> Any:
+                ask = lib.compiler  # noqa: B023  it runs in this turn
+                found[-1] += [ask.is_exporting(), ask.is_compiling(), ask.is_dynamo_compiling()]
+                return x + 1 if ask.is_exporting() else x - 1
+
+        found.append([])
+        program = exporter(lib).export(Asks(), (lib.ones(2),))
+        found[-1] += [lib.compiler.is_exporting(), program.module()(lib.ones(2)).tolist()]
+    assert found[0] == found[1] == [True, True, False, False, [2, 2]]
+    assert mindtorch.compile(lambda x: x + mindtorch.compiler.is_exporting(), fullgraph=True)(mindtorch.ones(1)) == 1
