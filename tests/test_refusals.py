@@ -219,3 +219,30 @@ def test_what_is_no_matrix_is_not_transposed(program: Program) -> None:
 )
 def test_batches_bins_and_modes_are_those_that_are_asked_for(program: Program) -> None:
     assert_same_outcome(program)
+
+
+def _within_itself(*items: Any, at: int) -> list[Any]:
+    found = [*items]
+    found[at:at] = [found]
+    return found
+
+
+def _setting(x: Any) -> None:
+    x.requires_grad = True
+
+
+@each_program(
+    *[lambda t, name=name: getattr(t, name)((2,), dtype=t.int64, requires_grad=True) for name in (  # type: ignore[misc]
+        "zeros", "ones", "empty")],
+    lambda t: t.tensor([1], requires_grad=True), lambda t: t.arange(3, requires_grad=True),
+    lambda t: t.full((2,), True, requires_grad=True), lambda t: t.zeros_like(t.ones(2).int(), requires_grad=True),
+    lambda t: t.randint(3, (2,), requires_grad=True), lambda t: t.randperm(3, requires_grad=True),
+    lambda t: t.ones(2).new_tensor([1], dtype=t.int32, requires_grad=True),
+    lambda t: t.frombuffer(bytearray(8), dtype=t.int64, requires_grad=True), lambda t: t.nn.Parameter(t.tensor([1])),
+    lambda t: t.tensor([1]).requires_grad_(), lambda t: _setting(t.tensor([1])),
+    lambda t: t.linspace(0, 1j, 3, dtype=t.float32), lambda t: t.logspace(0, 1j, 3, dtype=t.float32),
+    *[lambda t, made=made: t.tensor(made) for made in (  # type: ignore[misc]
+        _within_itself(0, at=1), _within_itself([3], at=1), _within_itself([1, 2], 3, at=2), [[1], [1, 2]])],
+)
+def test_the_words_for_what_is_new_and_cannot_be(program: Program) -> None:
+    assert_same_outcome(program)

@@ -56,9 +56,8 @@ def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any], whole: Any, dim
             data = data.item()
         elif data.__class__ in SYMBOLIC:
             data = data.node.evaluate()
-        elif dim and data is whole:
-            raise TypeError("new(): self-referential lists are incompatible")
         elif isinstance(data, _SEQUENCES):
+            _refuse_what_holds_itself(whole)
             raise TypeError(f"only length-1 sequences can be converted to a number, got {type(data).__name__}")
         elif not isinstance(data, (int, float, complex, np.number, np.bool_)):
             if isinstance(data, str):
@@ -70,13 +69,28 @@ def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any], whole: Any, dim
     if isinstance(data, (Tensor, np.ndarray)):
         data = data.tolist()
     if not isinstance(data, _SEQUENCES):
+        _refuse_what_holds_itself(whole)
         raise about(TypeError(f"not a sequence: expected {shape[dim]} elements at dim {dim}, got "
                               f"{type(data).__name__}"), "ragged list", lengths=_lengths(whole))
     if len(data) != shape[dim]:
+        _refuse_what_holds_itself(whole)
         raise about(ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})"),
                     "ragged list", lengths=_lengths(whole))
     for item in data:
         _flatten(item, shape, flat, whole, dim + 1)
+
+
+def _refuse_what_holds_itself(data: Any) -> None:
+    """Raise TypeError if one of the nested sequences is an item of its own."""
+    seen, left = set(), [data]
+    while left:
+        one = left.pop()
+        seen.add(id(one))
+        for item in one:
+            if item is one:
+                raise TypeError("new(): self-referential lists are incompatible")
+            if isinstance(item, _SEQUENCES) and id(item) not in seen:
+                left.append(item)
 
 
 def _number(tensor: Tensor) -> Any:
@@ -234,12 +248,12 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
         found = _array_of_one_type(data, dtype)
         if found is not None and where.type == "cpu":
             out = _lift_fresh(from_array(*found))
-            return out.requires_grad_() if requires_grad else out
+            return out._require_grad(True) if requires_grad else out
     if isinstance(data, Tensor):
         return _copy_of(data, dtype, data._device if device is None else device, requires_grad, "torch.tensor")
     if isinstance(data, StorageBase):
         out = of_storage(data, dtype or getattr(data, "dtype", int64))
-        return out.requires_grad_() if requires_grad else out
+        return out._require_grad(True) if requires_grad else out
     where = _device.resolve_device(device)
     if isinstance(data, np.ndarray):
         own = from_numpy_dtype(data.dtype)  # refuses objects, whatever the dtype
@@ -272,7 +286,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
         out = _lift_fresh(from_array(array, dtype))
         if where.type != "cpu":
             out = to_device(out, where)
-    return out.requires_grad_() if requires_grad else out
+    return out._require_grad(True) if requires_grad else out
 
 
 def of_storage(storage: Any, dtype: DType) -> Tensor:
@@ -285,7 +299,7 @@ def _copy_of(tensor: Tensor, dtype: DType | None, device: Any, requires_grad: bo
                   f"sourceTensor.detach().clone().requires_grad_(True), rather than {function}(sourceTensor).",
                   stacklevel=outside())
     out = _to_copy(tensor.detach(), dtype, _device.resolve_device(device), False, "contiguous_format")
-    return out.requires_grad_() if requires_grad else out
+    return out._require_grad(True) if requires_grad else out
 
 
 def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None,

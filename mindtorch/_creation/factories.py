@@ -69,7 +69,7 @@ def finish(out: Tensor, result: Tensor | None, requires_grad: bool, layout: Any 
         if result.shape != out.shape:
             _resize_(result, tuple(out.shape))
         out = _copy_(result, out)
-    return out.requires_grad_() if requires_grad else out
+    return out._require_grad(True) if requires_grad else out
 
 
 def dtype_for(function: str, dtype: DType | None, out: Tensor | None) -> DType | None:
@@ -87,7 +87,7 @@ def _without_values(function: str, size: tuple[int, ...], layout: Any, dtype: An
                     requires_grad: bool) -> Tensor:
     """Return a tensor of a sparse layout that has no values."""
     made = nothing(size, layout, as_dtype(function, dtype), _device.resolve_device(device))
-    return made.requires_grad_() if requires_grad else made
+    return made._require_grad(True) if requires_grad else made
 
 
 def empty(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,

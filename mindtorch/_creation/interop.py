@@ -106,7 +106,7 @@ def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: b
                          f"can't alias tensor with dtype '{source.dtype}' into dtype '{out.dtype}'.")
     if copy and out is source:
         out = source.clone()
-    return out.requires_grad_() if requires_grad and not out.requires_grad else out
+    return out._require_grad(True) if requires_grad and not out.requires_grad else out
 
 
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
@@ -132,7 +132,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     data = np.frombuffer(buffer, np.uint8)[offset : offset + stop]
     if not data.flags.writeable:
         _warn_not_writable("buffer")
-    return _from_array(data.view(dtype.np)).requires_grad_(requires_grad)
+    return _from_array(data.view(dtype.np))._require_grad(requires_grad)
 
 
 def from_file(filename: str, shared: bool | None = None, size: int | None = 0, *, dtype: DType | None = None,
@@ -144,7 +144,7 @@ def from_file(filename: str, shared: bool | None = None, size: int | None = 0, *
     storage = UntypedStorage.from_file(filename, bool(shared), (size or 0) * dtype.itemsize)
     out: Any = from_array(np.empty(0, dtype.np), dtype)
     out.set_(storage)
-    return to_device(out, _device.resolve_device(device)).requires_grad_(requires_grad)
+    return to_device(out, _device.resolve_device(device))._require_grad(requires_grad)
 
 
 class DLDeviceType(IntEnum):

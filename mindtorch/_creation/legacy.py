@@ -51,7 +51,7 @@ def _options(dtype: DType, device: Any) -> str:
 def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     """Return a leaf on a tensor's data, as an instance of a subclass (``torch.Tensor._make_subclass``)."""
     with DisableTorchFunction():  # the subclass may not have set its attributes yet
-        return as_subclass(data._shallow_copy_and_detach(), cls).requires_grad_(require_grad)
+        return as_subclass(data._shallow_copy_and_detach(), cls)._require_grad(require_grad)
 
 
 def _make_wrapper_subclass(cls: Any, size: Any, strides: Any = None, storage_offset: int | None = None,
@@ -85,7 +85,7 @@ def _make_wrapper_subclass(cls: Any, size: Any, strides: Any = None, storage_off
     out._storage = UntypedStorage(nbytes, device=_device.META)  # a size and no memory, wherever it is said to be
     out._storage.device = where
     out._storage.add_alias(out)
-    return out.requires_grad_(requires_grad)
+    return out._require_grad(requires_grad)
 
 
 @tensor_method("as_subclass")

@@ -55,7 +55,7 @@ def sparse_coo_tensor(*args: Any, indices: Any = None, values: Any = None, size:
     dtype = as_dtype("sparse_coo_tensor", dtype)
     if indices is None:
         made = nothing(size, sparse_coo, dtype, _device.resolve_device(device))
-        return made.requires_grad_() if requires_grad else made
+        return made._require_grad(True) if requires_grad else made
     held = as_tensor(values, dtype=dtype, device=device)
     places = as_tensor(indices, device=held._device)
     places = places if places._dtype is int64 else places.to(int64)
@@ -91,7 +91,7 @@ def _least_size(places: Tensor) -> tuple[int, ...]:
 
 
 def _leaf(made: Tensor, requires_grad: bool) -> Tensor:
-    return made.detach().requires_grad_() if requires_grad else made
+    return made.detach()._require_grad(True) if requires_grad else made
 
 
 def check_coordinates(indices: Tensor, values: Tensor, size: tuple[int, ...], coalesced: bool | None) -> None:

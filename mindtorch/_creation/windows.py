@@ -26,7 +26,7 @@ def _window(name: str, length: int, periodic: bool, options: dict[str, Any], for
         last = length if periodic else length - 1
         result = formula(arange(last + 1, **options), last)
         result = result.narrow(0, 0, length) if periodic else result
-    return result.requires_grad_() if requires_grad else result
+    return result._require_grad(True) if requires_grad else result
 
 
 @options_of(empty)

@@ -95,12 +95,13 @@ operator only:
 """)  # noqa: E501
 
 
-def meta_linspace(start: Any, end: Any, steps: int, dtype: DType | None = None, *options: Any) -> Spec:
+def spaced(name: str, start: Any, end: Any, steps: int, dtype: DType | None) -> Spec:
+    """Check and describe a call of ``linspace`` or ``logspace``."""
     check(steps >= 0, "number of steps must be non-negative")
     inferred = dtype_of_number(0.0 + start + end)
     dtype = dtype or inferred
     check(dtype.is_complex or not inferred.is_complex,
-          lambda: f"torch.linspace(): inferred dtype {C_NAMES[inferred.name]} can't be safely cast to passed dtype "
+          lambda: f"torch.{name}(): inferred dtype {C_NAMES[inferred.name]} can't be safely cast to passed dtype "
                   f"{NAMES[dtype.name]}")
     if steps > 1:  # else there is nothing to space
         check_takes(dtype.category != BOOL, "linspace_cpu", dtype)
@@ -109,9 +110,13 @@ def meta_linspace(start: Any, end: Any, steps: int, dtype: DType | None = None, 
     return Spec((steps,), dtype)
 
 
+def meta_linspace(start: Any, end: Any, steps: int, dtype: DType | None = None, *options: Any) -> Spec:
+    return spaced("linspace", start, end, steps, dtype)
+
+
 def meta_logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: DType | None = None, *options:
                   Any) -> Spec:
-    return meta_linspace(start, end, steps, dtype)
+    return spaced("logspace", start, end, steps, dtype)
 
 
 def new_empty_strided(self: Tensor, size: Ints, stride: Ints, *options: Any) -> Tensor:

@@ -726,7 +726,7 @@ class Tensor(Methods, metaclass=_TensorType):
     def requires_grad(self, value: bool) -> None:
         if type(value) is not bool:
             raise RuntimeError("requires_grad must be a bool")
-        self.requires_grad_(value)
+        self._require_grad(value, "only Tensors of floating point and complex dtype can require gradients")
 
     @requires_grad.deleter
     def requires_grad(self) -> None:
@@ -736,9 +736,15 @@ class Tensor(Methods, metaclass=_TensorType):
         """Set whether autograd records operators on this leaf (``torch.Tensor.requires_grad_``). Raises RuntimeError
         for integers and bools, and for switching it off on a non-leaf.
         """
+        return self._require_grad(requires_grad, "only Tensors of floating point dtype can require gradients")
+
+    def _require_grad(self, requires_grad: bool, refusal: str = "Only Tensors of floating point and complex dtype can "
+                                                                "require gradients") -> Tensor:
+        """Set whether autograd records operators on this leaf. The words of ``refusal``, for integers and bools, are a
+        factory's if none are given.
+        """
         if requires_grad and self._dtype.category < FLOATING:
-            raise about(RuntimeError("only Tensors of floating point and complex dtype can require gradients"),
-                        "requires_grad of integers", self=self)
+            raise about(RuntimeError(refusal), "requires_grad of integers", self=self)
         if not requires_grad and self._grad_fn is not None:
             raise about(RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a "
                                      "computed variable in a subgraph that doesn't require differentiation use "
