@@ -68,7 +68,7 @@ def in_fork(made: Callable[[int, Callable[[str], None]], Case], start: int, stop
     pid = os.fork()
     if not pid:
         os.close(reader)
-        with os.fdopen(writer, "w", buffering=1) as out, suppress(BrokenPipeError):
+        with suppress(BrokenPipeError), os.fdopen(writer, "w", buffering=1) as out:  # whose end may find it broken
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
             for number in range(start, stop):
                 case = made(number, lambda text: print(json.dumps(text), file=out))

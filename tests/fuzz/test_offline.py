@@ -1,6 +1,7 @@
 """A long run of random cases tells its totals, also when it is stopped."""
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 
@@ -30,6 +31,26 @@ def test_a_run_that_is_stopped_ends_after_its_case_and_prints_totals(
     offline.run(cases(), 1000, 0, "calls")
     assert capsys.readouterr().out.splitlines()[2:] == ["2 of 1000 calls: 1 differ, stopped", "    add 1"]
     assert signal.getsignal(number) is before
+
+
+def test_a_fork_that_is_not_read_any_more_ends_at_its_next_case() -> None:
+    read, written = os.pipe()
+
+    def made(number: int, mark: object) -> Case:
+        if number:
+            os.close(written)
+            os.read(read, 1)  # until nobody reads any more
+        return Case("add", "add", [])
+
+    parent, cases = os.getpid(), offline.in_forks(made, 0, 9)
+    try:
+        next(cases)
+        cases.close()
+        os.close(written)
+    finally:
+        if os.getpid() != parent:
+            os._exit(1)  # the fork has left its function
+    assert os.wait()[1] == 0
 
 
 def test_a_run_that_fails_prints_totals_first(capsys: pytest.CaptureFixture[str]) -> None:
