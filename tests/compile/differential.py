@@ -23,6 +23,39 @@ def lines(text: str) -> list[str]:
     return " ".join(text.split()).split(" ; ")
 
 
+class Cube(torch.autograd.Function):
+    """A derivative of its own, which is none of the function."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x ** 3
+
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return g * x.abs()
+
+
+class Mixed(torch.autograd.Function):
+    """Two outputs, one of them without gradient, which are saved with an input."""
+
+    @staticmethod
+    def forward(ctx, x, y, factor):
+        ctx.factor, made, sign = factor, x * y * factor, (x + y).sign()
+        ctx.mark_non_differentiable(sign)
+        ctx.save_for_backward(y, made)
+        return made, sign
+
+    @staticmethod
+    def backward(ctx, g, _):
+        y, made = ctx.saved_tensors
+        return g * y * ctx.factor + made * 0, None, None
+
+
+SPACE = {"torch": torch, "F": torch.nn.functional, "Cube": Cube, "Mixed": Mixed}
+
+
 #: Lines; ``{x}`` and ``{y}`` are tensors, ``{i}`` is a small number, ``{d}`` a dimension, ``{f}`` a factor.
 VIEWS = lines("""
     {x}[{i}] ; {x}[{i}:] ; {x}[..., {i}] ; {x}[None] ; {x}[::2] ; {x}[:, {i}] ; {x}.t() ; {x}.mT ;
@@ -48,7 +81,8 @@ VALUES = lines("""
     {x}.where({x} > 0, {f}) ; {x}.argmax(-1) ; torch.ones_like({x}) ; {x}.new_zeros(3) ; torch.zeros(3, 4) ;
     {x}.repeat(2, *[1] * {x}.ndim) ; {x}.index_select(0, torch.tensor([0, 0])) ; {x}.tril() ; F.dropout({x}, 0.5) ;
     torch.rand_like({x}) ; {x}.max(-1).values ; {x}.sort(-1)[0] ; {x}.logsumexp(-1) ; F.pad({x}, (1, 1)) ;
-    {x}.hardtanh() ; F.mse_loss({x}, {y}) ; {x}.prod(-1) ; {x}.minimum({y}) ; {x}.exp2()
+    {x}.hardtanh() ; F.mse_loss({x}, {y}) ; {x}.prod(-1) ; {x}.minimum({y}) ; {x}.exp2() ;
+    Cube.apply({x}) ; Cube.apply({x} * 0.5) ; Mixed.apply({x}, {x}, {f})[0] ; Mixed.apply({x}, {x} + 1, 2)[1]
 """)
 WRITES = lines("""
     {x}.add_({y}) ; {x}.mul_({y}) ; {x}.add_({f}) ; {x}.mul_({f}) ; {x}.relu_() ; {x}.neg_() ; {x}.zero_() ;
@@ -89,7 +123,7 @@ class Case:
                           f"    return {self.result}", ""])
         file = f"<differential {hash(text)}>"
         linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-        space: dict[str, Any] = {"torch": torch, "F": torch.nn.functional}
+        space: dict[str, Any] = {**SPACE}
         exec(compile(text, file, "exec"), space)
         return space["f"]
 
@@ -132,7 +166,7 @@ def generate(seed: int) -> Case:
                              "whole alias"])
         case.inputs.append((shape if choose.random() < 0.7 else choose.choice(shapes),
                             choose.choice(["float32"] * 6 + ["float64", "float16", "bfloat16", "int64"]), how))
-    space: dict[str, Any] = {"torch": torch, "F": torch.nn.functional}
+    space: dict[str, Any] = {**SPACE}
     space.update(zip(case.names, case.make()[0], strict=True))
     names = case.names[:]
     for _ in range(100):
