@@ -120,6 +120,26 @@ def test_an_inverted_mask_of_the_kernel_of_attention_is_found(lib, right):
     assert ("mask inverted" in [finding.kind for finding in found]) is not right
 
 
+COSINE = """
+net = nn.Linear(3, 2)
+data = [(torch.randn(8, 3), torch.randint(0, 2, (8,))) for _ in range(6)]
+opt = optim.SGD(net.parameters(), 0.1)
+sched = optim.lr_scheduler.CosineAnnealingLR(opt, T_max=horizon)
+for epoch in range(5):
+    for x, t in data:
+        opt.zero_grad()
+        F.cross_entropy(net(x), t).backward()
+        opt.step()
+        sched.step()
+"""
+
+
+@pytest.mark.parametrize(("horizon", "is_found"), [(3, True), (5, True), (30, False)])
+def test_a_schedule_of_no_more_epochs_than_there_are_is_not_stepped_every_batch(lib, horizon, is_found):
+    found = trainings.checked(f"horizon = {horizon}{COSINE}", lib).findings
+    assert ("schedule every batch" in [finding.kind for finding in found]) is is_found
+
+
 def test_there_are_enough():
     bugs = [program for program in PROGRAMS if program.words]
     assert len(bugs) >= 80 and len(PROGRAMS) - len(bugs) >= 60 and len(BUGS) >= 20 and len(CLEAN) >= 20

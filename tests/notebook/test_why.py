@@ -148,6 +148,12 @@ def test_targets_that_are_no_class_are_found_with_their_places():
     assert "They stand in labels at [1], [3]." in facts.cause
 
 
+@pytest.mark.parametrize(("sizes", "marked"), [((2,), ("3", "2")), ((3, 5), ("4", "5"))])
+def test_the_sizes_of_a_mask_that_do_not_fit_are_marked(sizes, marked):
+    x, mask = torch.ones(3, 4), torch.ones(sizes, dtype=torch.bool)
+    assert clashes(pictured(explained(lambda: x[mask]), Shapes)) == [("x", marked[0]), ("mask", marked[1])]
+
+
 def test_wanted_targets_of_places_are_a_class_number_for_each():
     scores, masks = torch.zeros(2, 3, 4, 4), torch.zeros(2, 4, 4, 3, dtype=torch.int64)
     *_, wanted = pictured(explained(lambda: nn.functional.cross_entropy(scores, masks)), Shapes).rows
