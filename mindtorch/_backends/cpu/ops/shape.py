@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._base.layout import suggested_order
 from ...._dtype import from_numpy_dtype, promote_types
 from ...._storage import allocate, out_of_host_memory
 from ...common.blocks import LARGE, SMALL, each_block
@@ -38,6 +39,19 @@ def concatenation(arrays: list[Array], dim: int = 0) -> Callable[[list[Array]], 
         if array.dtype is not dtype or array.shape == (0,):
             return None
     return lambda arrays: np.concatenate(arrays, dim)
+
+
+def cat(arrays: list[Array], dim: int = 0) -> Callable[[list[Array]], Array]:
+    """Prepare ``cat``, in rows unless all arrays are in channels-last order: NumPy would keep any order."""
+    kept, dtype = [i for i, array in enumerate(arrays) if array.shape != (0,)], arrays[0].dtype
+    if not kept or any(array.dtype is not dtype for array in arrays):
+        return lambda arrays: joined(arrays, dim)
+    blocks, whole = [arrays[i] for i in kept], len(kept) == len(arrays)
+    if all(block.flags.c_contiguous or suggested_order(block.shape, block.strides) for block in blocks):
+        return lambda arrays: np.concatenate(arrays if whole else [arrays[i] for i in kept], dim)
+    shape = [*blocks[0].shape]
+    shape[dim] = sum(block.shape[dim] for block in blocks)
+    return lambda arrays: np.concatenate(arrays if whole else [arrays[i] for i in kept], dim, np.empty(shape, dtype))
 
 
 def stack(arrays: list[Array], dim: int = 0) -> Callable[[list[Array]], Array]:
@@ -190,8 +204,7 @@ AT_ONCE.update(dict.fromkeys((
 tril, triu = triangle(np.tril), triangle(np.triu)
 CPU_KERNELS.add(Prepared(stack), repeating(tril_indices), repeating(triu_indices))
 CPU_KERNELS.update({
-    "cat": Prepared(lambda arrays, dim=0: concatenation(arrays, dim) or (lambda arrays: joined(arrays, dim)),
-                    sure=concatenation),
+    "cat": Prepared(cat, sure=concatenation),
     "flip": Prepared(moving(flip), plain=flip),
     "tril": Prepared(moving(tril), plain=tril),
     "triu": Prepared(moving(triu), plain=triu),
