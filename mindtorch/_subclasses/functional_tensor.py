@@ -322,7 +322,7 @@ class FunctionalTensorMode(TorchDispatchMode):
         value, rest = source.value(), given[1:]
         made = copying(op).call(value, *rest) if self.copies else call(func, (value, *rest))
         layout = on_layout(op, source, *rest) if self.copies else made
-        taken = local.grad_enabled, source._version
+        taken = local.grad_enabled, 0 if source.is_inference() else source._version
         if isinstance(made, Tensor):
             return self._view(source, made, View(op, rest, None, *taken), layout)
         return type(made)([self._view(source, each, View(op, rest, i, *taken), layout[i])

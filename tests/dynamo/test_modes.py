@@ -103,6 +103,15 @@ def of_a_module(t: Any) -> Program:
     return program
 
 
+def view_of_inference(t: Any) -> Program:
+    def function(x: Any) -> Any:
+        with t.inference_mode():
+            y = (x * 2).exp()
+        return y[0]
+
+    return function
+
+
 def inference(t: Any) -> Program:
     def program(x: Any) -> Any:
         with t.inference_mode():
@@ -117,6 +126,7 @@ def inference(t: Any) -> Program:
 PROGRAMS: dict[str, Callable[[Any], Program]] = {
     "block": block, "nested": nested, "with a graph break": broken, "left by an error": raised, "by hand": by_hand,
     "made outside": outside, "several, in a loop": several, "of a module": of_a_module, "inference": inference,
+    "a view of what inference mode made": view_of_inference,
     "autocast decorates": lambda t: t.autocast("cpu", dtype=t.bfloat16)(lambda x: x @ x),
     "inference_mode decorates": lambda t: t.inference_mode()(lambda x: x * 2),
     "no_grad decorates": lambda t: t.no_grad()(lambda x: x * 2),
