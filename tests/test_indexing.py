@@ -399,6 +399,11 @@ WRITES: list[Callable[[Any, Any], Any]] = [
     lambda t, x: x.scatter_(-1, t.tensor([[1], [0]]), t.arange(12).view(3, 4).to(x.dtype)),
     lambda t, x: x.scatter_(0, t.tensor([[1, 0]]), t.arange(1).view(1, 1).to(x.dtype)),
     lambda t, x: x.scatter_add_(0, t.tensor([[1, 9]]), t.arange(12).view(3, 4).to(x.dtype)),
+    lambda t, x: x.fill_(-3), lambda t, x: x.fill_(1e-8),
+    *[lambda t, x, dim=dim: x.index_add_(dim, t.tensor([1, 1]), x.narrow(dim, 0, 2).clone()) for dim in (0, -1)],
+    *[lambda t, x, at=at: x.index_put_((t.tensor(at),), x[:2].clone(), accumulate=True) for at in ([1, -2], [1, 9])],
+    lambda t, x: x.index_put_((t.tensor([0, 1]), t.tensor([1, 1])), x[0, :2].clone(), accumulate=True),
+    lambda t, x: x.put_(t.tensor([1, -3]), x.flatten()[:2].clone(), accumulate=True),
 ]
 
 

@@ -84,6 +84,21 @@ PROGRAMS: dict[str, Program] = {
     "fft of no points": lambda lib: lib.fft.fft(lib.ones(2, 0)),
     "fft in an unknown way": lambda lib: lib.fft.fft(lib.ones(2), norm="other"),
     "fft of half precision": lambda lib: lib.fft.fft(lib.ones(4).half()).dtype,
+    "transforms of several dimensions": lambda lib: [
+        getattr(lib.fft, name)(lib.arange(24.0).reshape(2, 3, 4).to(dtype), norm=norm) for norm in (None, "forward")
+        for dtype in (lib.float32, lib.complex128) for name in ("fft2", "fftn", "ifft2", "ifftn")],
+    "transforms of real numbers": lambda lib: [
+        getattr(lib.fft, name)(lib.arange(12.0).reshape(3, 4), dim=(0, 1)) for name in ("rfft2", "rfftn")],
+    "transforms to real numbers": lambda lib: [
+        getattr(lib.fft, name)(lib.arange(6.0).to(dtype) * 2, n, norm=norm) for name in ("irfft", "hfft")
+        for dtype in (lib.float64, lib.complex64) for n in (None, 4, 9) for norm in (None, "ortho", "forward")],
+    "hfft of no points": lambda lib: lib.fft.hfft(lib.ones(1)),
+    "differences": lambda lib: [lib.tensor([[3, 1, 200], [7, 7, 9]], dtype=dtype).diff(dim=dim) for dim in (0, -1)
+                                for dtype in (lib.uint8, lib.int64, lib.float32, lib.float16, lib.complex64, lib.bool)],
+    "differences of one number": lambda lib: lib.ones(1).diff(),
+    "differences with more numbers": lambda lib: lib.arange(3).diff(prepend=lib.zeros(1, dtype=lib.int64), n=2),
+    "traces": lambda lib: [lib.arange(12).reshape(3, 4).to(dtype).trace() for dtype in (
+        lib.int32, lib.uint8, lib.float16, lib.float64, lib.complex64)],
     "arange": lambda lib: [lib.arange(5), lib.arange(2, 5), lib.arange(5, 5), lib.arange(3, dtype=lib.int64)],
     "arange backwards": lambda lib: lib.arange(5, 2),
     "arange of float32": lambda lib: [lib.arange(3, dtype=lib.float32), lib.arange(2.5)],
@@ -113,8 +128,8 @@ def test_results_and_errors_are_pytorchs(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [
-    "one_hot", "kron", "trace", "pad", "fft", "rfft", "arange", "eye", "linear of sequences", "batches of matrices",
-    "layer normalisation", "attention"])
+    "one_hot", "kron", "trace", "pad", "fft", "rfft", "differences", "transforms to real numbers", "arange", "eye",
+    "linear of sequences", "batches of matrices", "layer normalisation", "attention"])
 def test_an_observer_sees_the_operators_within(name: str) -> None:
     seen = []
     for _ in range(2):

@@ -314,6 +314,8 @@ def filled(shape: tuple[int, ...], dtype: np.dtype, value: Any) -> np.ndarray:
 
 def fill(out: np.ndarray, value: Any) -> None:
     """Fill an array with a number; if it is large and contiguous, block by block."""
+    if out.dtype.kind == "V" and out.size > FEW:  # NumPy would copy element by element
+        out, value = out.view(np.uint16), np.asarray(value, out.dtype).view(np.uint16)
     if out.size < LARGE or not out.flags.c_contiguous:
         out.fill(value)
     else:

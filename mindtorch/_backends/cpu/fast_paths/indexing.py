@@ -8,12 +8,16 @@ import numpy as np
 
 from ...._base.quiet import quietly
 from ...._dispatch.dispatcher import TENSOR_TYPES
-from ...._dtype import DTYPES, DType, bool_, int32, int64
+from ...._dtype import DTYPES, DType, bool_, dtypes, int32, int64
 from ...common.blocks import fill
 from ..ops import reduction
 from ..ops.indexing import flat_places, flat_rows, rows_at, where_true
 from . import FAST_PATHS, LARGEST, PLAIN, Row, fast_path, ndarray
 
+#: The least and the greatest number of each integral dtype.
+BOUNDS = {dtype: (int(np.iinfo(dtype.np).min), int(np.iinfo(dtype.np).max)) for dtype in dtypes("integral")}
+#: Half precision, and a number that both dtypes of it hold; what PyTorch converts a number to first.
+HALVES, MOST, SINGLE = dtypes("reduced"), 6e4, np.float32
 #: Dtypes whose sums NumPy rounds as PyTorch does.
 SUMMED = {*PLAIN, int32, int64}
 lowest, highest = np.minimum.reduce, np.maximum.reduce  # type: Any, Any
@@ -149,9 +153,20 @@ def index_add_(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> 
 
 @fast_path
 def fill_(self: Any, value: Any) -> Any:
-    """Fill with a number."""
-    array = self._array
-    if self._dtype not in PLAIN or value.__class__ not in (int, float) or not -LARGEST < value < LARGEST:
+    """Fill with a number that the dtype holds, or rounds from float32."""
+    kind, dtype, array = value.__class__, self._dtype, self._array
+    if dtype in BOUNDS:
+        least, most = BOUNDS[dtype]
+        if kind is not int or not least <= value <= most:
+            return None
+    elif kind is not int and kind is not float:
+        return None
+    elif dtype in PLAIN:
+        if not -LARGEST < value < LARGEST:
+            return None
+    elif dtype in HALVES and -MOST < value < MOST:
+        value = SINGLE(value).astype(array.dtype)
+    else:
         return None
     fill(array, value)
     return self

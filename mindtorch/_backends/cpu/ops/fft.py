@@ -40,7 +40,37 @@ def transform(compute: Callable[..., ndarray], kinds: str) -> Callable[..., Any]
     return prepare
 
 
+def of_many(compute: Callable[..., ndarray], kinds: str, dims: tuple[int, ...] | None) -> Callable[..., Any]:
+    """Return what prepares a composite over several dimensions, by default ``dims``, or all of them."""
+    def prepare(x: ndarray, s: Any = None, dim: tuple[int, ...] | None = dims, norm: str | None = None) -> Any:
+        if x.dtype.char not in kinds or s is not None:
+            return None
+        single = np.result_type(x.dtype, np.complex64) if "F" in kinds else x.dtype  # ATen converts real numbers first
+        return lambda x: compute(x.astype(single, copy=False), None, dim, norm)
+
+    return prepare
+
+
+def to_real(forward: bool) -> Callable[..., Any]:
+    """Return what prepares ``hfft`` or ``irfft`` over the last dimension."""
+    def prepare(x: ndarray, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+        if x.dtype.char not in "fdFD" or not x.ndim or dim not in (-1, x.ndim - 1):
+            return None
+        size = 2 * (x.shape[-1] - 1) if n is None else n
+        kind = np.result_type(x.dtype, np.complex64)
+        if not forward:
+            return lambda x: np.fft.irfft(x.astype(kind, copy=False), size, -1, norm)  # type: ignore[call-overload]
+        swapped: Any = {"forward": "backward", "ortho": "ortho"}.get(norm or "backward", "forward")
+        return lambda x: np.fft.irfft(np.conj(x.astype(kind, copy=False)), size, -1, swapped)
+
+    return prepare
+
+
 AT_ONCE.update({
+    **{f"fft_{name}{many}": of_many(getattr(np.fft, f"{name}n"), "fd" if name == "rfft" else "fdFD", dims)
+       for name in ("fft", "ifft", "rfft") for many, dims in (("2", (-2, -1)), ("n", None))},
+    "fft_irfft": to_real(False),
+    "fft_hfft": to_real(True),
     "fft_fft": transform(np.fft.fft, "fdFD"),
     "fft_ifft": transform(np.fft.ifft, "FD"),
     "fft_rfft": transform(np.fft.rfft, "fd"),

@@ -185,6 +185,18 @@ def flat_rows(shape: tuple[int, ...], dim: int, at: Array) -> Array:
     return np.asarray(((boxes[:, None, None] * shape[dim] + at[:, None]) * inner + np.arange(inner)).reshape(-1))
 
 
+#: From this many elements on, a product with a sparse matrix beats ``np.add.at``.
+MANY = 1 << 12
+
+
+def add_rows(x: Array, at: Array, values: Array) -> None:
+    """Add rows at indices, in their order, to contiguous ones, as a product with a sparse matrix of ones does."""
+    from scipy.sparse._sparsetools import csc_matvecs  # slow to import; the public product adds to zeros alone
+
+    csc_matvecs(len(x), at.size, x.size // len(x), np.arange(at.size + 1), at, np.ones(at.size, x.dtype),
+                values.reshape(-1), x.reshape(-1))
+
+
 def combine(ufunc: Any, x: Array, dim: int, at: Array, values: Array) -> None:
     """Combine values with elements along a dimension, in their order; without a ufunc, write them. Indices are within
     bounds: one for each value, or a vector of those along ``dim``.
@@ -197,7 +209,10 @@ def combine(ufunc: Any, x: Array, dim: int, at: Array, values: Array) -> None:
         values, at = np.ascontiguousarray(values, x.dtype), np.ascontiguousarray(at, np.int64)
         loop = (loops.at_rows if of_rows else loops.at_each)[ufunc.__name__ if ufunc else "copy"].compiled(
             values.size, total, values)
-    if loop is None:
+    if loop is None and ufunc is np.add and of_rows and dim == 0 and x.ndim > 1 and (
+            values.size >= MANY and x.dtype.char in "fd"):
+        add_rows(total, at, values)
+    elif loop is None:
         places = flat_rows(shape, dim, at) if of_rows else flat_elements(total, dim, at)
         if ufunc:
             ufunc.at(total.reshape(-1), places, values.reshape(-1))

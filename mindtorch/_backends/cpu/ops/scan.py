@@ -14,7 +14,7 @@ from ...._storage import allocate
 from ...common.blocks import each_block
 from ..along import taken_along
 from ..rows import Prepared
-from . import CPU_KERNELS
+from . import AT_ONCE, CPU_KERNELS
 from .pointwise import logaddexp
 from .reduction import add, converted, is_half, lines, to_opmath
 
@@ -154,6 +154,16 @@ def extremum(ufunc: np.ufunc) -> Prepared:
     return Prepared(prepare)
 
 
+def diff(x: np.ndarray, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Prepare the differences of neighbours along a dimension of an array that is not large."""
+    if n != 1 or prepend is not None or append is not None or not x.ndim or x.size > BLOCK or (
+            x.dtype.char not in "bBhilqfd"):
+        return None
+    before: tuple[Any, ...] = (slice(None),) * (dim % x.ndim)
+    later, earlier = (*before, slice(1, None)), (*before, slice(-1))
+    return lambda x: x[later] - x[earlier]
+
+
 LINES = 32  #: from this many lines on, a NumPy step beats Python numbers
 
 
@@ -227,6 +237,7 @@ def logcumsumexp(x: np.ndarray, dim: int) -> Any:
     return np.moveaxis(out, 0, axis)
 
 
+AT_ONCE.add(diff)
 CPU_KERNELS.update({
     "cumsum": accumulated(np.add),
     "cumprod": accumulated(np.multiply),

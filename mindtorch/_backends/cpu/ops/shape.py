@@ -12,9 +12,10 @@ from ...._base.layout import suggested_order
 from ...._dtype import from_numpy_dtype, promote_types
 from ...._storage import allocate, out_of_host_memory
 from ...common.blocks import LARGE, SMALL, each_block
-from ..rows import MOST, Prepared, moving, repeating
+from ..rows import MOST, Prepared, Rows, moving, repeating
 from ..windows import Ints, keys_of_positions
 from . import AT_ONCE, CPU_KERNELS, MOVES
+from .reduction import summed
 
 Array = np.ndarray
 
@@ -194,7 +195,15 @@ def col2im(x: Array, output_size: Ints, kernel_size: Ints, dilation: Ints, paddi
     return run
 
 
-AT_ONCE.add(constant_pad_nd, col2im)
+def trace(x: Array) -> Rows | None:
+    """Prepare the sum of the diagonal of a matrix."""
+    if x.ndim != 2 or x.dtype == bool:
+        return None
+    run = summed.prepare(x.diagonal())
+    return None if run is None else lambda x: run(x.diagonal())
+
+
+AT_ONCE.add(constant_pad_nd, col2im, trace)
 AT_ONCE.update({"select_backward": placed, "slice_backward": placed})
 AT_ONCE.update(dict.fromkeys((
     "fliplr", "flipud", "roll", "rot90", "diag", "diag_embed", "im2col", "repeat", "tile", "repeat_interleave.self_int",
