@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._base.layout import Ints, Spec
+from ..._base.layout import Ints, Layout, Spec, intern_layout
 from ..._base.loops import ARITHMETIC, arithmetic
 from ..._base.quiet import silent
 from ..._dispatch.dispatcher import TENSOR_TYPES
@@ -29,6 +29,10 @@ from .rows import Rows, array_of, computed, fit, is_own, order_kept, order_of, s
 empty = np.empty
 
 
+#: The shape of a contiguous array, how it is transposed, if it is, and the layout of the result.
+Place = tuple[Ints, Ints | None, Layout]
+
+
 class Plan(NamedTuple):
     """How to compute a pointwise operator.
 
@@ -37,7 +41,7 @@ class Plan(NamedTuple):
     - ``widened``: whether the dtype of the computation is wider than the promoted one.
     - ``changes``: positions of operands to convert, with the dtypes of the conversions, or a number's array.
     - ``rest``: the other arguments, if they are not the call's.
-    - ``place``: where a ufunc writes few numbers: the shape of a contiguous array, and how it is transposed, if it is.
+    - ``place``: where a ufunc writes few numbers.
     """
 
     spec: Spec
@@ -45,7 +49,7 @@ class Plan(NamedTuple):
     widened: bool
     changes: tuple[tuple[int, Any], ...]
     rest: tuple[Any, ...] | None
-    place: tuple[Ints, Ints | None] | None = None
+    place: Place | None = None
 
 
 def way_of(operand: Any, dtype: DType, wide: DType, unrounded: bool) -> Any:
@@ -121,7 +125,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         if plan.place is not None:
             if settles and not plan.changes and all(arg.__class__ in TENSOR_TYPES for arg in args[:count]):
                 layouts = [arg._layout or arg._layout_of_plans() for arg in args[:count]]
-                places.keep(tuple(layouts) if count == 2 else layouts[0], (*plan.place, *plan.spec[1:]))
+                places.keep(tuple(layouts) if count == 2 else layouts[0], plan.place)
             return placed(ufunc, arrays[:count], plan)
         if plan.widened and is_ufunc and not (args[count:] if plan.rest is None else plan.rest) and (
                 all_like(args[:count], plan.spec)):
@@ -136,7 +140,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
 
 
 def place_of(ufunc: np.ufunc, operands: tuple[Any, ...], changes: tuple[tuple[int, Any], ...],
-             spec: Spec) -> tuple[Ints, Ints | None] | None:
+             spec: Spec) -> Place | None:
     """Return the place of a ufunc's result; None if an operand is converted before, or the result after, or if its
     strides leave gaps.
     """
@@ -147,22 +151,26 @@ def place_of(ufunc: np.ufunc, operands: tuple[Any, ...], changes: tuple[tuple[in
     dtypes = [numbers[i].dtype if i in numbers else operand._array.dtype for i, operand in enumerate(operands)]
     if ufunc.resolve_dtypes((*dtypes, None))[-1] != dtype.np:
         return None
+    layout = intern_layout(shape, stride, dtype)
     if stride is None:
-        return shape, None
+        return shape, None, layout
     found = order_of(shape, stride)
-    return found and (tuple([shape[d] for d in found[0]]), found[1])
+    return found and (tuple([shape[d] for d in found[0]]), found[1], layout)
 
 
 def placed(ufunc: np.ufunc, arrays: list[Any], plan: Plan) -> Tensor:
     """Compute a ufunc of operands and numbers into new memory of the described strides."""
     for i, number in plan.changes:
         arrays[i] = number
-    return computed_at(ufunc, *plan.place, *plan.spec[1:], *arrays)  # type: ignore[misc]
+    return computed_at(ufunc, plan.place, *arrays)  # type: ignore[arg-type]
 
 
-def computed_at(ufunc: np.ufunc, shape: Ints, back: Ints | None, dtype: DType, stride: Ints, *arrays: Any) -> Tensor:
+def computed_at(ufunc: np.ufunc, place: Place, *arrays: Any) -> Tensor:
     """Compute a ufunc into new memory: a contiguous array, with its dimensions permuted, if they are."""
+    shape, back, layout = place
+    dtype = layout.dtype
     data, out = empty(shape, dtype.np), new(Tensor)
+    out._layout = layout
     if back is None:
         silent().run(ufunc, *arrays, out=data)
         out._array, out._dtype, out._keys = data, dtype, CPU
@@ -170,7 +178,7 @@ def computed_at(ufunc: np.ufunc, shape: Ints, back: Ints | None, dtype: DType, s
     array = data.transpose(back)
     silent().run(ufunc, *arrays, out=array)
     out._array, out._dtype, out._keys = array, dtype, CPU | NONCONTIGUOUS
-    out._stride, out._version_counter = stride, [0, None, data]  # the storage is made from it on demand
+    out._stride, out._version_counter = layout.stride, [0, None, data]  # the storage is made from it on demand
     return out
 
 
@@ -454,13 +462,13 @@ def with_strides(meta: Pointwise, general: Rows, fast: Rows) -> Rows:
 
     def of_one(self: Any, *rest: Any) -> Any:
         if not rest and (place := places.get(self._layout or self._layout_of_plans())) is not None:
-            return computed_at(ufunc, *place, self._array)
+            return computed_at(ufunc, place, self._array)
         return kernel(self, *rest)
 
     def of_two(self: Any, other: Any, *rest: Any) -> Any:
         if not rest and self.__class__ in TENSOR_TYPES and other.__class__ in TENSOR_TYPES and (place := places.get(
                 (self._layout or self._layout_of_plans(), other._layout or other._layout_of_plans()))) is not None:
-            return computed_at(ufunc, *place, self._array, other._array)
+            return computed_at(ufunc, place, self._array, other._array)
         return kernel(self, other, *rest)
 
     def kernel(*args: Any) -> Any:
