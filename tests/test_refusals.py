@@ -184,7 +184,8 @@ def test_weights_of_classes_have_the_dtype_of_what_they_weigh(program: Program) 
         lambda t, x, n: t.nn.functional.softshrink(x, n))
     for number in (1j, 1e300) for dtype in ("float32", "float16")], *[
     lambda t, dtype=dtype: t.dist(t.ones(2, dtype=getattr(t, dtype)), t.zeros(2), 1j) for dtype in (  # type: ignore[misc]
-        "float32", "float16")], lambda t: t.ones(2).clamp_(0, 1e300), lambda t: t.ones(2).clamp_(0.0, 1.5))
+        "float32", "float16")], lambda t: t.ones(2).clamp_(0, 1e300), lambda t: t.ones(2).clamp_min(1e300),
+    lambda t: t.ones(2).clamp_max_(1e300), lambda t: t.ones(2).clamp_(0.0, 1.5))
 def test_no_number_is_taken_that_the_dtype_cannot_hold(program: Program) -> None:
     assert_same_outcome(program)
 

@@ -377,13 +377,14 @@ def _of_one(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, 
 def _of_two(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, general: Rows) -> Rows:
     is_ufunc = isinstance(function, np.ufunc)  # as above
     compares = meta.kind == "bool"  # NumPy accepts numbers that the dtype cannot hold
+    checked = meta.check is not None and not is_ufunc
 
     def binary(self: Any, other: Any, *rest: Any) -> Any:
         dtype = self._dtype
         result = results[dtype]
         if other.__class__ is Tensor or other.__class__ in TENSOR_TYPES:
             right = other._array if other._dtype is dtype else None
-        elif ((other.__class__ is float and dtype.category >= FLOATING)
+        elif ((other.__class__ is float and dtype.category >= FLOATING and (not checked or -LARGEST < other < LARGEST))
               or (other.__class__ is int and dtype is not bool_ and (not compares or -1 << 63 <= other < 1 << 63))):
             right = other
         else:
