@@ -208,10 +208,13 @@ CHOSEN = {
            ("cumulative_extreme", lambda t, x: t.stack([part.long() for part in x.cummax(1)])),
            ("searchsorted", lambda t, x: t.bucketize(x, x[0].sort()[0])),
            ("trunc_divide", lambda t, x: t.div(x, x.flip(0) * 2 + 1, rounding_mode="trunc")))},
-    "gather": lambda t, x: x.gather(1, places(t, x)),
-    "gather in a box": lambda t, x: x.view(20, -1, 640).gather(-1, places(t, x.view(20, -1, 640))),
-    "gather_down": lambda t, x: x.gather(0, places(t, x)),
-    "gather_down in boxes": lambda t, x: x.view(5, 164, 640).gather(-2, places(t, x).view(5, 164, 640)[:, 9:] % 164),
+    "gather_int32": lambda t, x: x.gather(1, places(t, x)),
+    "gather_int32 in a box": lambda t, x: x.view(20, -1, 640).gather(-1, places(t, x.view(20, -1, 640))),
+    "gather_int64": lambda t, x: x.double()[:, :320].contiguous().gather(1, places(t, x) % 320),
+    "gather_down_int64": lambda t, x: x.to(t.complex64).gather(0, places(t, x)),
+    "gather_down_int32": lambda t, x: x.gather(0, places(t, x)),
+    "gather_down_int32 in boxes": lambda t, x: x.view(5, 164, 640).gather(
+        -2, places(t, x).view(5, 164, 640)[:, 9:] % 164),
     **{f"{name}_at_{way}_{dtype}{of}": lambda t, x, dtype=dtype, call=call: call(t, (x * 4).to(getattr(t, dtype)))
        for dtype in ("float32", "float64", "int32", "int64") for name, way, of, call in (
            ("add", "each", "", lambda t, x: x.flip(0).scatter_add_(1, places(t, x), x)),

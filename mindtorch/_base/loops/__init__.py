@@ -215,7 +215,7 @@ gelu, gelu_backward, softmax, log_softmax, softmax_backward, log_softmax_backwar
 layer_norm, layer_norm_backward = Loop("layer_norm", least=FEW << 1), Loop("layer_norm_backward", least=FEW << 1)
 softmax_down, log_softmax_down = Loop("softmax_down"), Loop("log_softmax_down")
 softmax_backward_down, log_softmax_backward_down = Loop("softmax_backward_down"), Loop("log_softmax_backward_down")
-gather, gather_down = Loop("gather", True), Loop("gather_down", True)
+gather, gather_down = ByDType("gather", True, "il"), ByDType("gather_down", True, "il")
 #: What combines values with elements at indices, or with rows at indices, by NumPy's name; or copies their bits.
 at_each, at_rows = ({name: ByDType(f"{name}_{kind}", True, "il" if name == "copy" else "fdil")
                      for name in ("add", "multiply", "maximum", "minimum", "copy")} for kind in ("at_each", "at_rows"))

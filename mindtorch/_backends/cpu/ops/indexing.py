@@ -29,6 +29,7 @@ lowest, highest = np.minimum.reduce, np.maximum.reduce  # type: Any, Any
 Key = tuple[Any, ...]
 BEYOND = "index out of range in self"
 UNSIGNED = {kind: np.dtype(kind.upper()) for kind in "bhilq"}  #: the dtypes of indices' bits, by letter
+BITS = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}  #: the dtypes as which loops copy elements, by size
 
 
 def are_below(index: Array, size: int) -> bool:
@@ -399,21 +400,16 @@ def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Callable
 def gathered(x: Array, dim: int, at: Array) -> Array:
     if not at.size:
         return np.empty(at.shape, x.dtype)
-    if at.size > 2 * SMALL and x.itemsize == 4 and are_boxes(x, dim, at) and (
-            loop := loops.gather_down.compiled(at.size)) is not None:
+    if at.size > 2 * SMALL and x.itemsize in BITS and are_boxes(x, dim, at) and (
+            loop := loops.gather_down.compiled(at.size, x.view(BITS[x.itemsize]))) is not None:
         return gathered_down(loop, x, dim, at)
+    if at.size > FEW and x.itemsize in BITS and are_lines(x, dim, at) and (
+            loop := loops.gather.compiled(at.size, x.view(BITS[x.itemsize]))) is not None:
+        return gathered_along(loop, x, dim, at)
     if at.size <= 2 * SMALL or at.ndim < 2 or not dim % at.ndim:
         x, key = grid(x, dim, at)
         return (x.take(key[0]) if len(key) == 1 else x[key]).reshape(at.shape)
     out = allocate(at.shape, x.dtype)
-    if x.itemsize == 4 and are_lines(x, dim, at) and (loop := loops.gather.compiled(at.size)) is not None:
-        source, places, target = (lines_of(array) for array in (x.view(np.int32), at, out.view(np.int32)))
-
-        def of_lines(part: slice) -> None:
-            loop(source[part], in_bounds(x, dim, places[part]), target[part])
-
-        each_block(of_lines, len(source), max(SMALL * len(source) // at.size, 1), at.size)
-        return out
 
     def work(part: slice) -> None:  # its flat indices stay in the cache
         lines, key = grid(x[part], dim, at[part])
@@ -423,12 +419,24 @@ def gathered(x: Array, dim: int, at: Array) -> Array:
     return out
 
 
+def gathered_along(loop: Callable[..., None], x: Array, dim: int, at: Array) -> Array:
+    """Gather along the last dimension by a loop, several lines at a time."""
+    out = allocate(at.shape, x.dtype)
+    source, places, target = (lines_of(array) for array in (x.view(BITS[x.itemsize]), at, out.view(BITS[x.itemsize])))
+
+    def of_lines(part: slice) -> None:
+        loop(source[part], in_bounds(x, dim, places[part]), target[part])
+
+    each_block(of_lines, len(source), max(SMALL * len(source) // at.size, 1), at.size)
+    return out
+
+
 def gathered_down(loop: Callable[..., None], x: Array, dim: int, at: Array) -> Array:
     """Gather by a loop, several outer indices at a time, or several rows if there is only one."""
     out = allocate(at.shape, x.dtype)
     boxes = prod(at.shape[:dim % x.ndim])
     source, places, target = (array.reshape(boxes, array.shape[dim], -1)
-                              for array in (x.view(np.int32), at, out.view(np.int32)))
+                              for array in (x.view(BITS[x.itemsize]), at, out.view(BITS[x.itemsize])))
 
     def of_boxes(part: slice) -> None:
         loop(source[part], in_bounds(x, dim, places[part]), target[part])
@@ -454,7 +462,7 @@ def scatter_(x: Array, dim: int, at: Array, src: Any, reduce: str | None = None,
     x, at = (x, at) if x.ndim and at.ndim else (x.reshape(-1), at.reshape(-1))
     dim, at = dim % x.ndim, in_bounds(x, dim, at)
     if reduce is None:
-        bits = f"i{x.itemsize}" if x.itemsize in (4, 8) else x.dtype
+        bits = BITS.get(x.itemsize, x.dtype)
         combine(None, x.view(bits), dim, at, values.view(bits))
         return
     values = to_opmath(np.broadcast_to(values, at.shape))

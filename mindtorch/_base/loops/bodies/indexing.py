@@ -11,14 +11,14 @@ from numba import njit
 from .writing import FLOATS, i32, loop, u64
 
 
-@loop("int32[:,::1]", "int64[:,::1]", "int32[:,::1]")
+@loop("T[:,::1]", "int64[:,::1]", "T[:,::1]", of=("int32", "int64"))
 def gather(x: Any, at: Any, out: Any) -> None:
     for row in range(len(at)):
         for i in range(at.shape[1]):
             out[row, i] = x[row, u64(at[row, i])]
 
 
-@loop("int32[:,:,::1]", "int64[:,:,::1]", "int32[:,:,::1]")
+@loop("T[:,:,::1]", "int64[:,:,::1]", "T[:,:,::1]", of=("int32", "int64"))
 def gather_down(x: Any, at: Any, out: Any) -> None:
     for k in range(len(at)):
         box, places, result = x[k], at[k], out[k]
