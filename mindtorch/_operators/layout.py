@@ -5,6 +5,7 @@ from math import prod
 from typing import Any
 
 from .._base.layout import is_contiguous, is_non_overlapping_and_dense
+from .._base.symbolic import SYMBOLIC
 from . import operator, schemas
 
 schemas("""
@@ -33,8 +34,10 @@ def dense(self: Any) -> bool:
 
 
 def assert_scalar(self: Any, assert_msg: str) -> None:
-    """Raise RuntimeError with a message unless a number is true (``aten::_assert_scalar``)."""
-    if not self:
+    """Raise RuntimeError with a message unless a number is true (``aten::_assert_scalar``). A symbol is one that a
+    trace is about to check.
+    """
+    if self.__class__ not in SYMBOLIC and not self:
         raise RuntimeError(assert_msg)
 
 

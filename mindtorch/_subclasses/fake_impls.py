@@ -32,8 +32,10 @@ def number(mode: Any, func: Any, args: tuple[Any, ...]) -> Any:
         category = fake._dtype.category
         made = (env.create_unbacked_symbool() if category == BOOL else env.create_unbacked_symint()
                 if category == INTEGER else env.create_unbacked_symfloat())
-        if fake.real_tensor is not None and category == INTEGER:
-            env.set_unbacked_var_to_val(made.node.expr, int(fake.real_tensor.item()))
+        if fake.real_tensor is not None:
+            value = fake.real_tensor.item()
+            [symbol] = made.node.expr.free_symbols
+            env.set_unbacked_var_to_val(symbol, value if category > INTEGER else int(value))
         fake.item_memo = fake._version, made
     return fake.item_memo[1]
 

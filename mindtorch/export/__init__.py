@@ -6,6 +6,7 @@ from . import dynamic_shapes as dynamic_shapes, graph_signature as graph_signatu
 from ._trace import export as export
 from .archive import load as load, save as save
 from .decompose import default_decompositions as default_decompositions, run_decompositions as _run_decompositions
+from .draft import draft_export as draft_export
 from .dynamic_shapes import Dim as Dim, ShapesCollection as ShapesCollection, dims as dims
 from .exported_program import (
     ExportedProgram as ExportedProgram, ModuleCallEntry as ModuleCallEntry, ModuleCallSignature as ModuleCallSignature,
@@ -18,5 +19,5 @@ from .unlift import module as _module
 
 ExportedProgram.module, ExportedProgram.run_decompositions = _module, _run_decompositions
 __all__ = ["Dim", "ExportGraphSignature", "ExportedProgram", "FlatArgsAdapter", "ModuleCallEntry",
-           "ModuleCallSignature", "ShapesCollection", "UnflattenedModule", "default_decompositions", "dims", "export",
-           "load", "register_dataclass", "save", "unflatten"]
+           "ModuleCallSignature", "ShapesCollection", "UnflattenedModule", "default_decompositions", "dims",
+           "draft_export", "export", "load", "register_dataclass", "save", "unflatten"]

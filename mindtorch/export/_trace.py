@@ -50,17 +50,27 @@ def export(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any] | None = N
         UserError: if ``dynamic_shapes`` does not fit the arguments, or a size that is to be free becomes a number.
         TypeError: if ``args`` is not a tuple.
     """
+    check_arguments(mod, args)
+    return Export(mod, args, kwargs or {}, dynamic_shapes, prefer_deferred_runtime_asserts_over_guards).program()
+
+
+def check_arguments(mod: Any, args: Any) -> None:
+    """Refuse to export what is no module, or for what is no tuple of arguments.
+
+    Raises:
+        ValueError: for another object than a module.
+        UserError: for other arguments than a tuple.
+    """
     if not isinstance(mod, Module):
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
     if not isinstance(args, tuple):
         raise UserError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
-    return _Export(mod, args, kwargs or {}, dynamic_shapes, prefer_deferred_runtime_asserts_over_guards).program()
 
 
 has_side_effect(ops.aten._assert_scalar.default)
 
 
-class _Export:
+class Export:
     """One export: its inputs with their names, the trace, and what is known of sizes."""
 
     def __init__(self, mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any,
@@ -119,11 +129,20 @@ class _Export:
                                (self.args, self.kwargs), further, guards=self._guards(inputs), input_paths=self.paths)
 
     def _assert_promises(self) -> None:
-        """Have the graph check the conditions on data that the program promised (``torch._check``)."""
-        for promises in self.env.deferred_runtime_asserts.values():
-            for promise in dict.fromkeys(promise.expr for promise in promises):
-                condition = SymBool(SymNode(promise, self.env, bool))
-                ops.aten._assert_scalar.default(condition, f"Runtime assertion failed for expression {promise}")
+        """Have the graph check the conditions on data that the program promised (``torch._check``). An equality is
+        among them, by which the size would be known.
+        """
+        env, known = self.env, self.env.replacements
+        env.replacements = {}
+        env._changed()
+        try:
+            for promises in [*env.deferred_runtime_asserts.values()]:
+                for promise in dict.fromkeys(promise.expr for promise in promises):
+                    ops.aten._assert_scalar.default(SymBool(SymNode(promise, env, bool)),
+                                                    f"Runtime assertion failed for expression {promise}")
+        finally:
+            env.replacements = known
+            env._changed()
 
     def _with_constants(self, traced: list[Any]) -> list[Any]:
         """Return the leaves of the arguments: traced ones, and Python values as they are."""

@@ -135,6 +135,7 @@ class ExportedProgram:
         return [found[str(spec.target)] for spec in self._graph_signature.input_specs
                 if spec.kind is not InputKind.USER_INPUT]
 
+    _report: Any = None  #: of ``draft_export``
     module: Callable[..., GraphModule]  #: see ``unlift``
     run_decompositions: Callable[..., ExportedProgram]  #: see ``decompose``
 

@@ -367,3 +367,17 @@ def test_a_program_knows_that_it_is_exported() -> None:
         found[-1] += [lib.compiler.is_exporting(), program.module()(lib.ones(2)).tolist()]
     assert found[0] == found[1] == [True, True, False, False, [2, 2]]
     assert mindtorch.compile(lambda x: x + mindtorch.compiler.is_exporting(), fullgraph=True)(mindtorch.ones(1)) == 1
+
+
+@pytest.mark.parametrize("value,said", [(2, r"Eq\(u0, 2\)"), (2.0, r"Eq\(zuf0, 2.0\)")])
+def test_an_equality_that_the_program_promises_is_checked(value: Any, said: str) -> None:
+    class Promises(mindtorch.nn.Module):
+        def forward(self, x: Any, i: Any) -> Any:
+            number = i.item()
+            mindtorch._check(number == 2)
+            return x + number
+
+    made = mindtorch.export.export(Promises(), (mindtorch.ones(1), mindtorch.tensor(value))).module()
+    assert made(mindtorch.ones(1), mindtorch.tensor(value)).tolist() == [3]
+    with pytest.raises(RuntimeError, match=f"Runtime assertion failed for expression {said}"):
+        made(mindtorch.ones(1), mindtorch.tensor(value + 1))

@@ -251,9 +251,9 @@ class ShapeEnv:
         """Return True if a symbol's value depends on data."""
         return symbol not in self.var_to_val
 
-    def set_unbacked_var_to_val(self, k: Any, v: int) -> None:
+    def set_unbacked_var_to_val(self, k: Any, v: float) -> None:
         """Answer questions about a symbol that depends on data by an example value, without a guard."""
-        self.unbacked_var_to_val[k] = sympy.Integer(v)
+        self.unbacked_var_to_val[k] = sympy.sympify(v)
         self._changed()
 
     @contextmanager
@@ -491,7 +491,8 @@ class ShapeEnv:
             return bool(self.evaluate_expr(expr))
         if not self._suppressed:
             self._learn(expr)
-            unbacked = sorted((s for s in expr.free_symbols if s not in self.var_to_val), key=lambda s: int(s.name[1:]))
+            unbacked = sorted((symbol for symbol in expr.free_symbols if symbol not in self.var_to_val),
+                              key=lambda symbol: int(symbol.name.lstrip("zuf")))  # u0, and uf0 or zuf0 of floats
             last = unbacked[-1] if unbacked else None
             self.deferred_runtime_asserts.setdefault(last, []).append(RuntimeAssert(expr, msg, call_site()))
             self._changed()
