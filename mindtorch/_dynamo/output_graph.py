@@ -20,7 +20,7 @@ from .exc import BackendCompilerFailed, Break
 from .guards import Guards, Namespace
 from .side_effects import SideEffects
 from .sizes import History, SizeInput, Sizes
-from .variables.base import SYMBOLIC, Translator, Variable
+from .variables.base import Translator, Variable
 from .variables.containers import DictVariable, ListVariable, TupleVariable
 from .variables.functions import CellVariable
 from .variables.tensor import TensorVariable
@@ -172,9 +172,10 @@ class OutputGraph:
     def item(self, tx: Translator, tensor: TensorVariable) -> Variable:
         """Return the number in a tensor of one element, as a symbol that the graph computes."""
         self.mode.start_symbols()
-        found: Any = self.mode.run(Tensor.item, (tensor.example,), {})
-        if found.__class__ in SYMBOLIC and (symbol := found.node.expr) not in self.sizes.computed:
-            self.sizes.computed[symbol] = self.node("call_method", "item", (tensor.argument(),), {}, found)
+        found = self.mode.run(Tensor.item, (tensor.example,), {})
+        symbolic: Any = getattr(found, "node", None)  # None for a number that is known
+        if symbolic is not None and symbolic.expr not in self.sizes.computed:
+            self.sizes.computed[symbolic.expr] = self.node("call_method", "item", (tensor.argument(),), {}, found)
         return tx.made(found)
 
     def _plain(self, tx: Translator, op: str, target: Any, args: Any, kwargs: Any, result: Any) -> Variable:

@@ -75,8 +75,9 @@ def draft_export(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any] | No
     """
     check_arguments(mod, args)
     failures, shapes, real = list[FailureReport](), dynamic_shapes, False
+    settings: Any = config
     while True:
-        with config.patch(fake_tensor_propagate_real_tensors=real):
+        with settings.patch(fake_tensor_propagate_real_tensors=real):
             tracing = Export(mod, args, kwargs or {}, shapes, prefer_deferred_runtime_asserts_over_guards)
             try:
                 program = tracing.program()

@@ -107,7 +107,7 @@ class _Writer:
         for target in dict.fromkeys(self.targets.values()):
             self._place(target.rpartition(".")[0])
             assigned(self.root, target, tensors[target])
-        known = {node: graph.placeholder(node.name) for node in self.inputs if node not in self.targets}
+        known = _placeholders(graph, [node for node in self.inputs if node not in self.targets])
         nodes = [*program.graph.nodes]
         self._fill(graph, "", True, 0, [node for node in nodes if node.op not in ("placeholder", "output")], known)
         by_name, results = {node.name: node for node in self.inputs}, []
@@ -148,7 +148,7 @@ class _Writer:
             module = self._place(place)
             if place not in self.known:
                 self.known[place] = said
-                inner = {one: module.graph.placeholder(one.name) for one in inputs}
+                inner = _placeholders(module.graph, inputs)
                 self._fill(module.graph, place, is_own, depth + 1, part, inner)
                 made = [inner[one] for one in outputs]
                 module.graph.output(made[0] if len(made) == 1 else tuple(made))
@@ -156,6 +156,8 @@ class _Writer:
                                      tuple([self._read(graph, path, one, known) for one in inputs]))
             for number, one in enumerate(outputs):
                 known[one] = call if len(outputs) == 1 else graph.call_function(operator.getitem, (call, number))
+                known[one].meta["val"] = one.meta.get("val")
+            call.meta.setdefault("val", [one.meta.get("val") for one in outputs])
 
     def _name(self, node: Node, prefix: str) -> str:
         """Return a name of an attribute that begins with a prefix, without it; empty if it has none."""
@@ -178,6 +180,14 @@ class _Writer:
                 module.add_module(name, InterpreterModule())
             module = module._modules[name]
         return module
+
+
+def _placeholders(graph: Graph, values: list[Node]) -> dict[Node, Node]:
+    """Return the new inputs of a graph that stand for values of another one."""
+    made = {value: graph.placeholder(value.name) for value in values}
+    for value, node in made.items():
+        node.meta = {**value.meta}
+    return made
 
 
 def _stack(node: Node) -> list[tuple[str, str]]:

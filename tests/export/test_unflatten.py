@@ -58,6 +58,12 @@ def test_the_modules_their_tensors_and_their_operators_are_pytorchs() -> None:
         assert names(ours) == names(theirs)
 
 
+def test_all_its_values_are_described() -> None:
+    _, made = unflattened(mindtorch)
+    graphs = [module.graph for module in made.modules()]
+    assert all(node.meta.get("val") is not None for graph in graphs for node in graph.nodes if node.op != "output")
+
+
 @pytest.mark.parametrize("decomposed", [False, True])
 def test_it_computes_what_the_original_does_and_writes_its_buffers(decomposed: bool) -> None:
     _, made = unflattened(mindtorch, decomposed)
