@@ -472,6 +472,9 @@ def looped_hessian(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
     reduced, given = of_the_differentiable(lib, f, xs)
     if not given or any(x.is_complex() for x in given):
         return f(lib, *xs)
+    out = reduced(*given)
+    if not out.numel():  # of which there are no rows to stack
+        return out.new_zeros(*out.shape, *given[0].shape, *given[0].shape)
     jacobian = lib.autograd.functional.jacobian
     return jacobian(lambda x: jacobian(lambda y: reduced(y, *given[1:]), x, create_graph=True), given[0])
 
