@@ -100,6 +100,11 @@ def get_default_device() -> device:
     return _local.stack[-1] if _local.stack else _local.default
 
 
+def chosen_device() -> device | None:
+    """Return the default device if one was chosen, to which conversions of tensors go as well, else None."""
+    return _local.stack[-1] if _local.stack else None if _local.default is CPU else _local.default
+
+
 def set_default_device(device_: device | str | None) -> None:
     """Set the device that factory functions use by default in this thread (``torch.set_default_device``)."""
     _local.default = CPU if device_ is None else device(device_)

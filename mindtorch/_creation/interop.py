@@ -73,20 +73,20 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
         out = data
     else:
         return tensor(data, dtype=dtype, device=device)
-    return to_device(out, out._device if device is None and isinstance(data, Tensor)
-                     else _device.resolve_device(device), dtype)
+    return to_device(out, _device.chosen_device() or out._device if device is None else device, dtype)
 
 
 def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None,
-            requires_grad: bool = False) -> Tensor:
-    """Return a tensor from anything that holds data, over the same memory where ``copy`` permits (``torch.asarray``).
+            requires_grad: bool | None = None) -> Tensor:
+    """Return a tensor from anything that holds data, over the same memory where ``copy`` permits (``torch.asarray``). A
+    tensor keeps its history unless ``requires_grad`` is False.
 
     Raises:
         ValueError, RuntimeError: if ``copy=False`` and a copy is needed.
     """
     dtype = as_dtype("asarray", dtype)
     if isinstance(obj, Tensor):
-        source = obj if requires_grad else obj.detach() if obj.requires_grad else obj
+        source = obj.detach() if requires_grad is False and obj.requires_grad else obj
     elif isinstance(obj, np.ndarray):
         source = from_numpy(obj)
     elif hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
@@ -98,8 +98,8 @@ def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: b
             raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
-        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
-    out = to_device(source, source._device if device is None else device, dtype)
+        return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
+    out = to_device(source, _device.chosen_device() or source._device if device is None else device, dtype)
     if copy is False and out is not source:
         raise ValueError(f"can't alias tensor from device '{source.device}' to '{out.device}'."
                          if source.device != out.device else

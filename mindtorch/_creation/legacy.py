@@ -25,7 +25,10 @@ from .factories import empty
 
 
 def legacy_constructor(cls: Any, *data: Any, dtype: DType | None = None, device: Any = None) -> Any:
-    """Construct ``torch.Tensor(2, 3)`` (uninitialised) or ``torch.Tensor([1, 2])`` (float32, whatever the numbers)."""
+    """Construct ``torch.Tensor(2, 3)`` (uninitialised) or ``torch.Tensor([1, 2])`` (float32, whatever the numbers), on
+    the CPU unless the type is another device's.
+    """
+    device = _device.CPU if device is None else device
     if len(data) == 1 and isinstance(data[0], Tensor):
         if dtype is not None and data[0]._dtype is not dtype:
             raise TypeError(f"expected {_options(dtype, _device.CPU)} "

@@ -131,7 +131,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
         return _normal_of_tensors(mean, std, generator=generator, **more)
     mean, std = float(mean), float(std)
     return _drawn("normal", _normal_of_numbers, _normal_of_numbers, mean, std, sizes_of("normal", (size,)),
-                  fill=(_normal_, mean, std), generator=generator, out=out, dtype=dtype, layout=layout, device=device,
+                  fill=(_normal_, mean, std), generator=generator, out=out, dtype=dtype, layout=layout,
+                  device=_device.CPU if device is None else device,  # whatever the default device is, as in PyTorch
                   requires_grad=requires_grad, pin_memory=pin_memory)
 
 
