@@ -87,6 +87,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
     )
     from ._autograd.anomaly import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled, is_anomaly_enabled as is_anomaly_enabled,
+        set_anomaly_enabled as set_anomaly_enabled,
     )
     from ._C import Tag as Tag
     from ._creation.sparse import (
@@ -109,6 +110,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         _check_type as _check_type, _check_value as _check_value, _check_with as _check_with,
     )
     from ._methods.elsewhere import get_device_module as get_device_module
+    from ._methods.lobpcg import lobpcg as lobpcg
     from ._methods.lowrank import pca_lowrank as pca_lowrank, svd_lowrank as svd_lowrank
     from ._methods.settings import (
         are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,

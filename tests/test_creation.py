@@ -446,3 +446,25 @@ def test_sequences_made_twice_are_the_same_and_share_nothing() -> None:
         mindtorch.arange(5.0)
     assert next(event.op for event in trace) == "arange"
     assert mindtorch.arange(3.0, device="meta").is_meta and mindtorch.arange(3.0, requires_grad=True).requires_grad
+
+
+def test_what_asarray_is_given_keeps_its_history_unless_it_is_asked_not_to():
+    def program(t):
+        a = t.ones(3, requires_grad=True)
+        b = a + 2
+        made = [t.asarray(b), t.asarray(a), t.asarray(b, copy=True), t.asarray(b, requires_grad=False),
+                t.asarray(b, requires_grad=True), t.asarray(b, dtype=t.float64), t.asarray([1.0])]
+        return [(x.requires_grad, x.is_leaf, x.grad_fn and x.grad_fn.name()) for x in made]
+
+    assert program(mindtorch) == program(torch)
+
+
+def test_typed_tensors_are_on_the_cpu_whatever_the_default_device_is():
+    def program(t):
+        here = t.ones(2)
+        with t.device("meta"):
+            made = [t.Tensor([1.0]), t.FloatTensor(2, 3), t.LongTensor([1]), t.normal(0.0, 1.0, (2,)), t.tensor([1]),
+                    t.as_tensor(here), t.asarray(here), t.asarray(np.ones(2)), t.as_tensor(here, device="cpu")]
+        return [x.device.type for x in made]
+
+    assert_same_outcome(program)

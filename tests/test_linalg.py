@@ -540,3 +540,27 @@ def test_many_small_matrices_are_factored_and_solved_as_by_pytorch(function: Any
     got, expected = (function(lib, numbers(lib, 5, 8, 4, 4, dtype=dtype), numbers(lib, 5, 8, 4, 2, dtype=dtype, seed=1))
                      for lib in LIBS)
     assert_same(got, expected)
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"k": 3}, {"k": 2, "largest": False}, {"method": "basic"}, {"X": 2}, {"B": True, "k": 2}, {"sparse": True},
+    {"k": 9}, {"X": 12}], ids=str)
+def test_lobpcg_gives_the_eigenvalues_that_pytorch_finds(options):
+    def program(t):
+        t.manual_seed(0)
+        a = t.randn(2, 20, 20, dtype=t.float64)
+        a = (a @ a.mT + t.eye(20))[0 if options.get("sparse") else slice(None)]
+        given = {**options}
+        if given.pop("sparse", False):
+            a = a.to_sparse()
+        if "X" in given:
+            given["X"] = t.randn(2, 20, given["X"], dtype=t.float64)
+        if "B" in given:
+            given["B"] = t.diag(t.arange(1.0, 21, dtype=t.float64)).expand(2, 20, 20)
+        values, vectors = t.lobpcg(a, **given)
+        return values, vectors.abs()
+
+    ours, theirs = Outcome.of(program, mindtorch), Outcome.of(program, torch)
+    assert not list(error_differences(ours, theirs))
+    if theirs.error is None:
+        assert_same(ours.value, theirs.value, rtol=1e-4, atol=1e-4)

@@ -34,6 +34,11 @@ def is_anomaly_check_nan_enabled() -> bool:
     return AnomalyMode.check_nan
 
 
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switch anomaly mode on or off (``torch.set_anomaly_enabled``)."""
+    AnomalyMode.enabled, AnomalyMode.check_nan = enabled, check_nan
+
+
 class set_detect_anomaly:
     """Switches anomaly mode on or off, at once or for a ``with`` block (``torch.autograd.set_detect_anomaly``)."""
 

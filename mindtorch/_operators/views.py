@@ -213,7 +213,7 @@ operator("narrow_copy", composite=narrow_copy,
 schemas("""
 function, method:
     as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)  # A view of the storage of `self` with the shape `size`, the strides `stride` and the offset `storage_offset`, all counted in elements.
-method, inplace_view:
+function, method, inplace_view:
     as_strided_(Tensor(a!) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a!)  # Gives `self` the shape `size`, the strides `stride` and the offset `storage_offset` on its storage.
 """)  # noqa: E501
 

@@ -57,3 +57,19 @@ def test_randperm_and_dropout() -> None:
     assert sorted(torch.randperm(9, device="npu").tolist()) == list(range(9))
     dropped = torch.nn.functional.dropout(torch.ones(1000, device="npu"), 0.25).tolist()
     assert {round(value, 4) for value in dropped} == {0, 1.3333} and 150 < dropped.count(0) < 350
+
+
+def test_a_block_that_forks_random_numbers_leaves_the_device_where_it_was() -> None:
+    torch.manual_seed(3)
+    first, following = torch.rand(4, device="npu"), torch.rand(4, device="npu")
+    torch.manual_seed(3)
+    assert torch.equal(torch.rand(4, device="npu").cpu(), first.cpu())
+    with torch.random.fork_rng():
+        torch.rand(9, device="npu")
+    with torch.random.fork_rng(devices=[0], device_type="npu"):
+        torch.rand(9, device="npu")
+    assert torch.equal(torch.rand(4, device="npu").cpu(), following.cpu())
+    with torch.random.fork_rng(devices=[]):
+        torch.rand(9, device="npu")
+    torch.manual_seed(3)
+    assert torch.equal(torch.rand(4, device="npu").cpu(), first.cpu())

@@ -3,12 +3,14 @@
 """
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 
 from ..._device import device as Device, resolve_device
 from ..._dtype import uint8
 from ..._tensor import Tensor, from_array
-from ..random.default import default_generator, device_seeders
+from ..random.default import default_generator, device_forks, device_seeders
 from ..random.generator import Generator, kinds
 from .runtime import thread
 from .streams import DeviceLike
@@ -91,6 +93,21 @@ def set_rng_state(new_state: Tensor, device: DeviceLike = "npu") -> None:
     generator_of(resolve_device(device).index or 0).set_state(new_state)
 
 
+def fork(devices: Iterable[DeviceLike] | None) -> Callable[[], None]:
+    """Keep the state of the generators of these devices, or of all, and return what restores it."""
+    indices = [*_defaults] if devices is None else [resolve_device(device).index or 0 for device in devices]
+    states = {index: generator_of(index).get_state() for index in indices}
+
+    def restore() -> None:
+        for index in [*_defaults]:
+            if index in states:
+                _defaults[index].set_state(states[index])
+            elif devices is None:  # drawn from for the first time since; it will begin anew
+                del _defaults[index]
+
+    return restore
+
+
 def drawn(count: int, device: Device, generator: Generator | None = None) -> tuple[int, int]:
     """Return the seed and offset of the next numbers; RuntimeError if the generator is another device's."""
     if generator is None:
@@ -102,3 +119,4 @@ def drawn(count: int, device: Device, generator: Generator | None = None) -> tup
 
 kinds["npu"] = NpuGenerator
 device_seeders.append(manual_seed_all)
+device_forks["npu"] = fork

@@ -12,6 +12,8 @@ default_generator = Generator()  #: what every sampler draws from where no gener
 default_generator.seed()
 #: Told of a seed that ``manual_seed`` sets: other devices' generators.
 device_seeders: list[Callable[[int], None]] = []
+#: By type of device: what keeps the state of the generators of these devices, or all, and returns what restores it.
+device_forks: dict[str, Callable[[Iterable[Any] | None], Callable[[], None]]] = {}
 
 
 def manual_seed(seed: Any) -> Generator:
@@ -45,13 +47,19 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 @contextmanager
-def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True) -> Iterator[None]:
-    """Restore the generators of the CPU and of ``devices`` after a block (``torch.random.fork_rng``)."""
-    if not enabled:
+def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True, _caller: str = "fork_rng",
+             _devices_kw: str = "devices", device_type: str | None = None) -> Iterator[None]:
+    """Restore the generators of the CPU and of ``devices``, by default all of them, after a block
+    (``torch.random.fork_rng``).
+    """
+    if not enabled or device_type == "meta":
         yield
         return
     kept = default_generator._get_state_array()
+    restores = [fork(devices) for kind, fork in device_forks.items() if device_type in (None, kind)]
     try:
         yield
     finally:
+        for restore in restores:
+            restore()
         default_generator._set_state_array(kept)
