@@ -46,6 +46,7 @@ class Entry:
 
     run: Callable[..., Any]  #: returns ``missed`` if the guards do not hold
     source: str
+    lines: list[str]  #: the code behind the guards
     name: str
     signature: str
     conditions: Guards
@@ -73,6 +74,12 @@ class Entry:
         function = self._function(self.conditions.explaining(self.signature, self.name), "failing guards of")
         found: str | None = function(*args, **kwargs)
         return found
+
+    def without_guards(self) -> Callable[..., Any]:
+        """Return the function of the code behind the guards."""
+        made: Callable[..., Any] = self._function(self.conditions.left_out(self.signature, self.name, self.lines),
+                                                  "code without guards of")
+        return made
 
     def _function(self, source: str, kind: str) -> Any:
         return run_source(source, self.name, self.conditions.space.objects, f"{kind} {self.name}")
@@ -308,8 +315,8 @@ class Frame:
             guards.filter(self.compiler.guard_filter)
         guards.finish()
         source = guards.before(signature, called, lines)
-        entry = Entry(run_source(source, called, output.space.objects, f"code of {called}"), source, called, signature,
-                      guards, graph, stop, compiled)
+        entry = Entry(run_source(source, called, output.space.objects, f"code of {called}"), source, lines, called,
+                      signature, guards, graph, stop, compiled)
         log("guards", lambda: f"guards of {self.__name__}:\n" + "\n".join(f"  {one}" for one in entry.guards))
         log("bytecode", lambda: f"code of {self.__name__}:\n{source}")
         self.entries.append(entry)

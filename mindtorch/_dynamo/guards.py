@@ -316,6 +316,11 @@ class Guards:
                     for condition, said in self.asserted]
         return self._source(signature, name, f"return {self.space.name(missed)}", [*asserted, *lines])
 
+    def left_out(self, signature: str, name: str, lines: list[str]) -> str:
+        """Return the source of a function that runs ``lines`` whether the guards hold or not."""
+        read = [text for text, _ in self._needed(lines, checks=False)]
+        return "\n".join([f"def {name}({signature}):", *[f"    {line}" for line in (*read, *lines)], ""])
+
     def alone(self, signature: str, name: str) -> str:
         """Return the source of a function that returns whether the guards hold."""
         return self._source(signature, name, "return False", ["return True"])
@@ -324,14 +329,14 @@ class Guards:
         """Return the source of a function that returns the first condition that fails, as it is printed, or None."""
         return self._source(signature, name, "return {said!r}", ["return None"])
 
-    def _needed(self, held: list[str]) -> list[tuple[str, str]]:
+    def _needed(self, held: list[str], checks: bool = True) -> list[tuple[str, str]]:
         """Return the conditions, and the assignments that they or the lines behind them need."""
-        if not self.is_filtered:
+        if checks and not self.is_filtered:
             return self.lines
         needed, lines = {*re.findall(r"\b_v\d+\b", "\n".join(held))}, list[tuple[str, str]]()
         for text, said in reversed(self.lines):
             name, _, value = text.partition(" = ")
-            if said or name in needed:
+            if (said and checks) or (not said and name in needed):
                 needed.update(re.findall(r"\b_v\d+\b", text if said else value))
                 lines.append((text, said))
         return lines[::-1]

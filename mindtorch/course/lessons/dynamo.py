@@ -118,6 +118,7 @@ def _run(function, case):
 def replace_guards(guard: Callable[[tuple[Any, ...]], Callable[[tuple[Any, ...]], bool]]) -> Iterator[None]:
     """Have functions that are compiled in a block decide by ``guard(args)(later_args)`` whether a program may run."""
     from ..._dynamo.convert_frame import Frame
+    from ..._dynamo.guards import missed
 
     frame: Any = Frame
     own = frame.compile
@@ -129,7 +130,10 @@ def replace_guards(guard: Callable[[tuple[Any, ...]], Callable[[tuple[Any, ...]]
         holds = guard(arguments(args, kwargs))
         entry = own(self, closure, args, kwargs)
         if entry is not None:
+            run = entry.without_guards()
             entry.check = lambda closure, *later, **more: bool(holds(arguments(later, more)))
+            entry.run = lambda closure, *later, **more: run(closure, *later, **more) if entry.check(
+                closure, *later, **more) else missed
         return entry
 
     frame.compile = mine
@@ -142,4 +146,4 @@ def replace_guards(guard: Callable[[tuple[Any, ...]], Callable[[tuple[Any, ...]]
 LESSON = lesson(
     "dynamo", guard=partial(
         Lab, cases=tuple((name,) for name in CALLS), run=_run, describe=str, seconds=LOADING,
-        refuses=("_dynamo.guards.Guards.build",)))
+        refuses=("_dynamo.guards.Guards.before",)))
