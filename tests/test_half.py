@@ -30,6 +30,19 @@ def test_every_half_becomes_the_float_of_its_value(chosen):
     assert (converted(chosen, np.dtype(np.float32)).view(np.uint32) == expected.view(np.uint32)).all()
 
 
+@pytest.mark.parametrize("part", [np.s_[:, ::3], np.s_[::-1, 5:], np.s_[3], np.s_[:, None, 1::2]], ids=str)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_halves_with_gaps_between_them_are_converted_as_those_without(part, order):
+    chosen, targets = np.array(HALVES.reshape(16, 64, 64)[1:], order=order)[part], np.zeros((16, 64, 64), np.float32)
+    wide, out = converted(chosen, np.dtype(np.float32)), np.array(targets[1:], order=order)[part]
+    convert(chosen, out)
+    back = np.zeros((16, 64, 64), np.float16)[1:][part]
+    convert(out, back)
+    for found in (wide, out):
+        np.testing.assert_array_equal(found, chosen.astype(np.float32))
+    np.testing.assert_array_equal(back, chosen)
+
+
 def test_floats_beside_and_between_halves_are_rounded_to_even():
     finite = np.sort(HALVES[np.isfinite(HALVES)].astype(np.float64))
     middle = ((finite[1:] + finite[:-1]) / 2).astype(np.float32)

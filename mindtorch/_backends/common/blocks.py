@@ -284,7 +284,14 @@ def by_parts(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.
 def as_vectors(*arrays: np.ndarray) -> list[np.ndarray] | None:
     """Return arrays of one shape and one dense layout as vectors, in the order of their memory; None for others."""
     shape, strides = arrays[0].shape, arrays[0].strides
-    if any(x.shape != shape for x in arrays):
+    for x in arrays:  # written out: this is asked for each operand of half precision
+        if x.shape != shape:
+            return None
+        if not x.flags.c_contiguous:
+            break
+    else:
+        return [x.reshape(-1) for x in arrays]
+    if any([x.shape != shape for x in arrays]):  # noqa: C419 (a generator takes thrice as long)
         return None
     if not arrays[0].flags.c_contiguous:
         order = sorted(range(len(shape)), key=strides.__getitem__, reverse=True)

@@ -28,8 +28,18 @@ _OVERFLOW, _SMALLEST = 0x477FF000, (BIAS + 1) << 23  # as float32: 65520, which 
 def convert(x: np.ndarray, out: np.ndarray) -> None:
     """Write an array, broadcast, into another and convert it to that dtype. Rounds to nearest, ties to even."""
     way = None if x.size < FEW else _WAYS[x.dtype, out.dtype]
-    if way is None or (vectors := as_vectors(x, out)) is None:
+    vectors = None if way is None else as_vectors(x, out)
+    if way is None or (vectors is None and (x.shape != out.shape or way is _WAYS.widening)):
         copy(out, x)
+        return
+    if vectors is None:  # as bits, a copy without gaps and one that has them take less than NumPy's conversion
+        dense = x.view(way.source).copy("K").view(x.dtype)
+        target = np.empty_like(dense, out.dtype)
+        if as_vectors(dense, target) is None:
+            copy(out, x)
+            return
+        convert(dense, target)
+        np.copyto(out.view(way.target), target.view(way.target))
         return
     x, out = vectors
     loop = way.loop.compiled(SLOW * x.size)
@@ -110,6 +120,9 @@ class _Ways(dict[tuple[np.dtype, np.dtype], Way | None]):
         ("bfloat16", "float32"): Way(_copy, loops.widen_bfloat16, np.uint16, np.float32),
         ("float32", "bfloat16"): Way(_copy, loops.narrow_bfloat16, np.float32, np.uint16),
     }
+
+    #: The one that NumPy computes as fast as a copy.
+    widening = names["bfloat16", "float32"]
 
     def __missing__(self, pair: tuple[np.dtype, np.dtype]) -> Way | None:
         self[pair] = way = self.names.get((pair[0].name, pair[1].name))

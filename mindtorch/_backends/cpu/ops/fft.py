@@ -53,13 +53,13 @@ def of_many(compute: Callable[..., ndarray], kinds: str, dims: tuple[int, ...] |
 
 def to_real(forward: bool) -> Callable[..., Any]:
     """Return what prepares ``hfft`` or ``irfft`` over the last dimension."""
-    def prepare(x: ndarray, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+    def prepare(x: ndarray, n: int | None = None, dim: int = -1, norm: Any = None) -> Any:
         if x.dtype.char not in "fdFD" or not x.ndim or dim not in (-1, x.ndim - 1):
             return None
         size = 2 * (x.shape[-1] - 1) if n is None else n
         kind = np.result_type(x.dtype, np.complex64)
         if not forward:
-            return lambda x: np.fft.irfft(x.astype(kind, copy=False), size, -1, norm)  # type: ignore[call-overload]
+            return lambda x: np.fft.irfft(x.astype(kind, copy=False), size, -1, norm)
         swapped: Any = {"forward": "backward", "ortho": "ortho"}.get(norm or "backward", "forward")
         return lambda x: np.fft.irfft(np.conj(x.astype(kind, copy=False)), size, -1, swapped)
 

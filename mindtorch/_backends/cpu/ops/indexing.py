@@ -29,7 +29,7 @@ lowest, highest = np.minimum.reduce, np.maximum.reduce  # type: Any, Any
 Key = tuple[Any, ...]
 BEYOND = "index out of range in self"
 UNSIGNED = {kind: np.dtype(kind.upper()) for kind in "bhilq"}  #: the dtypes of indices' bits, by letter
-BITS = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}  #: the dtypes as which loops copy elements, by size
+BITS: dict[int, Any] = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}  #: as which loops copy elements, by size
 
 
 def are_below(index: Array, size: int) -> bool:
