@@ -303,7 +303,8 @@ class Writer:
             known = getattr(aten, name, None)
             if known is None:
                 setattr(aten, name, made)
-            if known is None or (known.op is step.op and known.specs == made.specs):
+            if known is None or (known.op is step.op and known.specs == made.specs and (
+                    known.__class__ is made.__class__)):  # one that is given layouts takes another argument
                 break
         return f"aten.{name}"
 

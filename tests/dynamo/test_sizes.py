@@ -170,3 +170,13 @@ def test_what_one_program_cannot_compute_has_one_for_each_combination_of_sizes(f
 @pytest.mark.parametrize("seed", [1003, 1017, 1021, 1042])
 def test_random_programs_of_several_sizes_do_what_the_functions_do(seed) -> None:
     assert not differential.differences_of_sizes(differential.generate(seed))
+
+
+def test_parts_of_tensors_without_elements_serve_many_sizes() -> None:
+    def f(x):
+        x[0] = 0.5
+        x[-1].mul_(3)
+        return x + 1
+
+    compiled = torch.compile(f)
+    assert [tuple(compiled(torch.zeros(size, 0)).shape) for size in (2, 3, 5, 4)] == [(2, 0), (3, 0), (5, 0), (4, 0)]
