@@ -516,8 +516,9 @@ ATTENTION: dict[str, tuple[Any, dict[str, Any]]] = {
 @pytest.mark.parametrize("case", ATTENTION)
 def test_attention_of_few_rows_agrees_with_numpy_and_pytorch(case, by_numpy, used) -> None:
     mask, settings = ATTENTION[case]
-    source = torch.randn(2, 5, 4, 16, generator=torch.Generator().manual_seed(1))
-    keys = torch.randn(2, 2 if "shared" in case else 4, 9, 16, generator=torch.Generator().manual_seed(2))
+    width = 16 + [*ATTENTION].index(case)  # plans of another case would hide the loop
+    source = torch.randn(2, 5, 4, width, generator=torch.Generator().manual_seed(1))
+    keys = torch.randn(2, 2 if "shared" in case else 4, 9, width, generator=torch.Generator().manual_seed(2))
 
     def attention(t: Any, x: Any, keys: Any) -> Any:
         term = None if mask is None else mask(x.transpose(1, 2).contiguous())
