@@ -32,7 +32,7 @@ OF_SIZES = "one program for each combination of sizes; this is the last"
 #: What is logged of a recompile: file, line, and a reason for each program.
 RECOMPILED = re.compile(r"Recompiling function .* in (.*?):(\d+)\n.*guard failure\(s\):\n(.*)", re.DOTALL)
 #: A line of a frame's code that changes nothing.
-PLAIN = re.compile(r"    (_out = __compiled_fn_\d+\(|_t\d+ = _out\[\d+\]$|return )")
+PLAIN = re.compile(r"(_out = __compiled_fn_\d+\(|_t\d+ = _out\[\d+\]$|return )")
 
 
 class Capturing:
@@ -91,7 +91,7 @@ class Capturing:
         """Return whether the last call may be repeated: it is one graph and changes nothing."""
         if len(self.entries) != 1 or self.remarks or not self.made:
             return False
-        effects = [line for line in self.entries[0].source.splitlines()[1:] if not PLAIN.match(line)]
+        effects = [line for line in self.entries[0].lines if not PLAIN.match(line)]
         made = getattr(self.made[0], "latest", self.made[0])
         return not (effects or made.forward is None or made.written
                     or any(step.is_random for step in made.recorded.steps))
