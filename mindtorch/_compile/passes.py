@@ -111,8 +111,8 @@ def cancel(graph: Graph) -> str:
 
 
 def share(graph: Graph) -> str:
-    """Compute common subexpressions once."""
-    outputs = set(graph.outputs)
+    """Compute common subexpressions once, but for results and what they are views of: each is memory of its own."""
+    outputs = {value.memory for value in graph.outputs}
     seen: dict[Any, Step] = {}
     renamed: dict[Value, Value] = {}
     kept = []
@@ -120,7 +120,7 @@ def share(graph: Graph) -> str:
         step.args = tuple([mapped(arg, lambda leaf: renamed.get(leaf, leaf) if leaf.__class__ is Value else leaf)
                            for arg in step.args])
         key = None
-        if not step.is_random and not any(value in outputs for value in step.outputs):
+        if not step.is_random and not any(value is not None and value.memory in outputs for value in step.outputs):
             key = (step.op.name, _hashable(step.args))
         first = seen.get(key) if key is not None else None
         if first is None or key is None:

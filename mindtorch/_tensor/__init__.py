@@ -703,6 +703,8 @@ class Tensor(Methods, metaclass=_TensorType):
             raise about(RuntimeError("data set to a tensor that requires gradients must be floating point or complex "
                                      "dtype"), "requires_grad of integers", self=value)
         storage = None if value._keys & SPARSES else value.untyped_storage()
+        if value._dtype is not self._dtype or value._device != self._device:
+            self._accumulator = None  # which knows what gradients the leaf had
         self._dtype, self._device, self._array = value._dtype, value._device, value._array
         own = DERIVED | INFERENCE | UNINITIALIZED | FUNCTION | PYTHON
         self._keys = self._keys & own | value._keys & ~own

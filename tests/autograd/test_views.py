@@ -142,3 +142,11 @@ def test_a_part_that_a_function_without_gradient_has_written_passes_none_to_its_
     Fill.apply(base[1:])
     base.sum().backward()
     assert x.grad is not None and x.grad.tolist() == [2, 0, 0]  # where PyTorch passes no gradient to the base at all
+
+
+def test_a_leaf_with_data_of_another_dtype_has_gradients_of_it() -> None:
+    leaf = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    before = leaf.split(1)[-1]  # whose node knows that the leaf is of float64
+    leaf.data = torch.ones(3)
+    (leaf * 2).sum().backward()
+    assert leaf.grad.dtype is torch.float32 and before.dtype is torch.float64

@@ -725,6 +725,19 @@ def test_a_mode_is_left_when_a_graph_gets_no_program() -> None:
     assert not z.is_inference() and not torch.is_inference_mode_enabled()
 
 
+@pytest.mark.parametrize("twice", [
+    lambda x: (x + 1, x + 1), lambda x: ((x + 1)[0:], (x + 1).view(-1)), lambda x: (x.t().flatten(), x.t().flatten()),
+    lambda x: (x.t().reshape(-1), x.t().reshape(-1).view(3, 4)),
+    lambda x: (x.expand(2, 4, 3).reshape(-1), x.expand(2, 4, 3).reshape(-1)), lambda x: (x.t().clone(), x.t().clone()),
+])
+def test_results_that_are_computed_alike_have_memory_of_their_own(twice) -> None:
+    for requires_grad in (False, True):
+        first, second = torch.compile(twice)(torch.ones(4, 3, requires_grad=requires_grad))
+        assert first.untyped_storage().data_ptr() != second.untyped_storage().data_ptr()
+        first.detach().zero_()
+        assert torch.count_nonzero(second) == second.numel()
+
+
 def test_errors_are_those_of_the_function() -> None:
     def function(x, w):
         x.add_(1)
