@@ -32,7 +32,6 @@ ROWS = {
     "distributed.remote_device": "there are no remote calls",
     "distributed.checkpoint.hf_storage distributed.checkpoint._consolidate_hf_safetensors":
         "`torch.load` and the library safetensors read and write these files",
-    "lobpcg": "`torch.linalg.eigh` gives all eigenvalues, of which the wanted ones can be taken",
     "mtia": "there is no such device",
     "sparse.SparseSemiStructuredTensor sparse.SparseSemiStructuredTensorCUTLASS "
     "sparse.SparseSemiStructuredTensorCUSPARSELT sparse.to_sparse_semi_structured sparse.solve":
