@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import mindtorch
-from tests.support import array, name_of, port, torch
+from tests.support import array, assert_same, name_of, port, torch
 
 OPERATIONS = {
     "matmul": lambda t, x, y: x @ y, "mm": lambda t, x, y: t.mm(x, y), "addmm": lambda t, x, y: t.addmm(x, x, y),
@@ -230,3 +230,17 @@ def test_a_scaler_notes_where_an_optimizer_is_in_its_step() -> None:
         step(optimizer)
         stages.append(scaler._states[id(optimizer)]["stage"])
     assert stages == [OptState.READY, OptState.UNSCALED, OptState.STEPPED]
+
+
+@pytest.mark.parametrize("dtypes", [("float32", "bfloat16"), ("bfloat16", "float32"), ("bfloat16", "bfloat16")])
+def test_operands_of_operators_that_promote_have_the_widest_dtype(dtypes):
+    def program(t, device="cpu"):
+        x, y = (t.arange(3.0, device=device).to(getattr(t, dtype)) for dtype in dtypes)
+        with t.autocast(device, dtype=t.bfloat16):
+            if device != "cpu":
+                return t.dot(x, y).dtype, t.cross(x, y, dim=0).dtype
+            return x.index_copy(0, t.tensor([1, 0]), y[:2])
+
+    assert_same(program(mindtorch), program(torch))
+    widest = mindtorch.float32 if "float32" in dtypes else mindtorch.bfloat16
+    assert program(mindtorch, "npu")[0] is widest

@@ -28,6 +28,11 @@ class NoLoop(Exception):
     """The group has a step or an operand for which loops over rows have no rule."""
 
 
+def kind_of(value: Value) -> str:
+    """Return the name of a value's dtype in the signature of a loop."""
+    return "bool_" if value.dtype is bool_ else "float32"
+
+
 @dataclass
 class Term:
     """A number for each element, each row, or all: its expression, and the terms in it."""
@@ -79,7 +84,7 @@ class RowWriter:
             return found
         if value.dtype not in (float32, bool_):
             raise NoLoop
-        dtype, name = "bool_" if value.dtype is bool_ else "float32", self.program.spell(value)
+        dtype, name = kind_of(value), self.program.spell(value)
         shape = value.shape
         while shape and shape[0] == 1 and len(shape) > 1:
             shape = shape[1:]
@@ -183,7 +188,7 @@ class RowWriter:
                     raise NoLoop
             else:
                 self.stores[term] = f"{name}[i]"
-                self.arguments[name] = "float32[::1]", self.reshaped(value, name, (self.rows,))
+                self.arguments[name] = f"{kind_of(value)}[::1]", self.reshaped(value, name, (self.rows,))
 
     def total(self, value: Value, term: str, factor: str = "") -> None:
         """Make the sum of a row's term over all rows the value of a step's output."""
@@ -199,7 +204,7 @@ class RowWriter:
         self.ends.append(f"{name} = {text}")
         if value in self.outputs:
             place = self.outputs[value]
-            self.arguments[place] = "float32[::1]", self.reshaped(value, place, (1,))
+            self.arguments[place] = f"{kind_of(value)}[::1]", self.reshaped(value, place, (1,))
             self.ends.append(f"{place}[0] = {name}")
 
     def column(self, value: Value | None, term: str) -> None:

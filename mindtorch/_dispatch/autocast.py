@@ -18,8 +18,8 @@ LOWER, FLOAT32, PROMOTE = "lower", "float32", "promote"
 def policies(words: str) -> dict[str, str] | None:
     """Return an operator's policy by device: 'lower' precision, 'float32', or 'promote' for inputs of both.
 
-    A policy holds for both devices, or for one if a device precedes it, as in 'npu float32'. Operators that need one
-    dtype for all inputs promote by themselves. The policies are those of ATen's ``autocast_mode.cpp``.
+    A policy holds for both devices, or for one if a device precedes it, as in 'npu float32'. The policies are those of
+    ATen's ``autocast_mode.cpp``.
     """
     if not words:
         return None
@@ -59,24 +59,28 @@ def casting(op: Operator) -> Callable[..., Any] | None:
         try:
             if own is not None:  # `torch.library.impl(..., "AutocastCPU")`: the user's function casts and calls
                 return own(*args)
-            if promotes:
-                _check_promotion(args, found, active)
-            return op.call(*[_cast(value, found, active) for value in args])
+            policies = _promoted(args, found, active) if promotes else found
+            return op.call(*[_cast(value, policies, active) for value in args])
         finally:
             local.autocast = active
 
     return call
 
 
-def _check_promotion(args: Any, policies: dict[str, Any], active: dict[str, DType]) -> None:
-    """Check the operands of an operator that promotes: another half dtype may only come after float32."""
+def _promoted(args: Any, policies: dict[str, Any], active: dict[str, DType]) -> dict[str, Any]:
+    """Return the policies with the dtype that operands are promoted to, which is float32 if one of them has it; another
+    half dtype may only come after float32.
+    """
+    found = {device: active.get(device) if policy == PROMOTE else policy for device, policy in policies.items()}
     for value in flattened(args):
         if value.__class__ in TENSOR_TYPES and policies.get(device := value._device.type) == PROMOTE and (
                 device in active and value._dtype.is_floating_point):
             if value._dtype is float32:
-                return
+                found[device] = float32
+                break
             check(value._dtype in (active[device], float64),
                   "Unexpected floating ScalarType in at::autocast::prioritize")
+    return found
 
 
 def _cast(value: Any, policies: dict[str, Any], active: dict[str, DType]) -> Any:
@@ -88,8 +92,6 @@ def _cast(value: Any, policies: dict[str, Any], active: dict[str, DType]) -> Any
     lower = active.get(value._device.type)
     policy = None if lower is None else policies.get(value._device.type)
     if policy is None or not value._dtype.is_floating_point or value._dtype is float64:
-        return value
-    if policy == PROMOTE:
         return value
     dtype: Any = lower if policy == LOWER else float32 if policy == FLOAT32 else policy
     if value._dtype is dtype:

@@ -944,3 +944,16 @@ def test_a_view_that_is_moved_in_place_without_grad_has_a_history_of_its_new_lay
         view, other = run(x)
         (view.sum() + 2 * other.sum()).backward()
         assert view.shape == (3, 3, 1) and x.grad is not None and x.grad.tolist() == [[3.0] * 3] * 3
+
+
+def test_comparisons_of_sums_are_saved_for_the_backward_pass() -> None:
+    def function(x):
+        total = (x * x).sum()
+        return total.where(total > 0, -1.5), (x * x).sum(-1) > 60, total > 3
+
+    x, y = (torch.arange(6000.0).reshape(60, 100).t().div(500).requires_grad_() for _ in range(2))
+    ours, eager = torch.compile(function)(x), function(y)
+    for made, expected in zip(ours, eager, strict=True):
+        assert made.dtype is expected.dtype
+        torch.testing.assert_close(made, expected)
+    torch.testing.assert_close(*(torch.autograd.grad(made[0], leaf)[0] for made, leaf in ((ours, x), (eager, y))))
