@@ -294,13 +294,18 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("with_loops", [True, False], ids=["loops", "numpy"])
-@pytest.mark.parametrize("function", ROWS.values(), ids=ROWS)
-def test_reductions_are_computed_with_the_pointwise_steps_around_them(function, with_loops, monkeypatch) -> None:
-    if with_loops:
+@pytest.fixture(params=[True, False], ids=["loops", "numpy"])
+def with_loops(request, monkeypatch) -> bool:
+    """Compile with numba's loops, or without."""
+    if request.param:
         pytest.importorskip("numba")
     else:
         monkeypatch.setattr(kernels, "define", lambda *text: None)
+    return request.param
+
+
+@pytest.mark.parametrize("function", ROWS.values(), ids=ROWS)
+def test_reductions_are_computed_with_the_pointwise_steps_around_them(function, with_loops) -> None:
     torch.manual_seed(0)
     x, y, v = (torch.randn(shape).requires_grad_() for shape in ((24, 40), (24, 40), (40,)))
     mask = torch.randn(6, 40) > 1
@@ -334,13 +339,8 @@ TURNS = {
 }
 
 
-@pytest.mark.parametrize("with_loops", [True, False], ids=["loops", "numpy"])
 @pytest.mark.parametrize("function", TURNS.values(), ids=TURNS)
-def test_neighbouring_kernels_of_loops_are_one_kernel(function, with_loops, monkeypatch) -> None:
-    if with_loops:
-        pytest.importorskip("numba")
-    else:
-        monkeypatch.setattr(kernels, "define", lambda *text: None)
+def test_neighbouring_kernels_of_loops_are_one_kernel(function, with_loops) -> None:
     torch.manual_seed(0)
     x, y, v = (torch.randn(shape).requires_grad_() for shape in ((24, 40), (24, 40), (40,)))
     compare(function, x, y, v)
