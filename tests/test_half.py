@@ -81,12 +81,12 @@ def test_the_sign_of_halves_is_a_bit():
     assert not np.signbit(values.abs().float().numpy()).any() and values.abs().isnan().sum() == 200
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_gradients_of_distances_of_rows_far_from_zero_are_those_of_float64(dtype):
+@pytest.mark.parametrize(("dtype", "near"), [(torch.float16, 8), (torch.bfloat16, 64)])
+def test_gradients_of_distances_of_rows_far_from_zero_are_those_of_float64(dtype, near):
     x, y = ((torch.randn(30, 30) + 1000).to(dtype).requires_grad_() for _ in range(2))
     grad = torch.randn(30, 30).to(dtype) + 1000
     wide = [value.detach().double().requires_grad_() for value in (x, y)]
     ours = torch.autograd.grad(torch.cdist(x, y), (x, y), grad)
     exact = torch.autograd.grad(torch.cdist(*wide), wide, grad.double())
     for made, expected in zip(ours, exact, strict=True):
-        torch.testing.assert_close(made.double(), expected, rtol=0.02, atol=100)
+        torch.testing.assert_close(made.double(), expected, rtol=0.01, atol=near)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from .alone import Library, alternated
+from .alone import Library, alternated, times
 from .programs import _compiled, gpt, mlp_sgd, pointwise_chain
 
 ROUNDS, SECONDS = 20, 0.03  #: of a row; of a round of one library
@@ -84,17 +84,11 @@ def call_of(t: Any, row: str) -> Callable[[], Any]:
 
 def guarded_call(t: Any) -> float:
     """Measure the seconds that a compiled function of a number takes beyond the function's own."""
-    x, function = t.ones(1), t.compile(lambda x: x)
-    best = []
-    for run in (function, lambda x: x):
-        run(x)
-        times = []
-        for _ in range(ROUNDS):
-            start = time.process_time()
-            for _ in range(1000):
-                run(x)
-            times.append((time.process_time() - start) / 1000)
-        best.append(min(times))
+    def plain(x: Any) -> Any:
+        return x
+
+    x, function = t.ones(1), t.compile(plain)
+    best = [min(times(partial(run, x), 1000)["cpu"] for _ in range(ROUNDS)) for run in (function, plain)]
     return best[0] - best[1]
 
 
