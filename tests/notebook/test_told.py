@@ -79,7 +79,8 @@ def told(facts: Any) -> str:
         lines.append(f"{type(picture).__name__}({', '.join(fields)})")
     text = "\n".join(line.rstrip() for line in "\n".join(lines).splitlines())
     text = text.replace(os.getcwd(), "/folder").replace(str(Path(__file__).parent), "/tests")
-    return re.sub(r"0x[0-9a-f]{6,}|(?<=\.py:)\d+( in \w+, failed: \w+)?", "…", text)  # clipped where a path is long
+    text = re.sub(r"0x[0-9a-f]{6,}|(?<=\.py:)\d+( in \w+, failed: \w+)?", "…", text)
+    return re.sub(r"(?<=recorded at )[^' ]*(?=')", "…", text)  # clipped where a path is long
 
 
 def of_errors(number: int) -> str:

@@ -158,7 +158,7 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
     partly = any(step.mark == GONE for step in steps) or (
         (node is None or bool(carried)) and _computed_in_a_loop(failure))
     hidden = next(iter(carried), failure.names.of_outputs.get(id(node), ["h"])[0])
-    before = _before_the_loop(failure)
+    before, in_a_loop = _before_the_loop(failure), bool(_loops(failure))
     add_up = Fix("or add losses up and go back once", "(loss1 + loss2).backward()")
     first = _gone_through(failure, outputs)
     fixes = (
@@ -169,7 +169,7 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
              f"{label}.backward(retain_graph=True)"),
     ) if partly and not before else (
         Fix("run forward again before each backward: compute inside the loop what is computed once before it", before)
-        if before else Fix("run forward again before each backward: compute the loss inside the loop"),
+        if before else Fix("run forward again before each backward" + ": compute the loss inside the loop" * in_a_loop),
         Fix("or keep the graph the first time", f"{label}.backward(retain_graph=True)"), add_up)
     return Diagnosis(
         f"{'a part of ' * (partly and not before)}this graph was used up: {name} has freed what it kept",
@@ -184,9 +184,8 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def _loops(failure: Failure) -> list[Any]:
-    """Return the loops of the program in which backward is called."""
-    return [node for node in ast.walk(failure.wrote.source) if isinstance(node, (ast.For, ast.While))
-            and ".backward(" in ast.unparse(node)]
+    """Return the loops that were running when backward was called."""
+    return [loop for piece in failure.pieces for loop in piece.loops]
 
 
 def _targets(node: Any) -> list[str]:
@@ -237,8 +236,8 @@ def _computed_in_a_loop(failure: Failure) -> bool:
     """Return True if backward is called in a loop that computes its output anew each time."""
     wrote = failure.wrote
     called = wrote.text(wrote.node)
-    for loop in ast.walk(wrote.source):
-        if isinstance(loop, (ast.For, ast.While)) and called and called in ast.unparse(loop):
+    for loop in _loops(failure):
+        if called and called in ast.unparse(loop):
             assigned = {name.id for node in ast.walk(loop) for name in [node] if isinstance(name, ast.Name)
                         and isinstance(name.ctx, ast.Store)}
             return any(isinstance(node, ast.Name) and node.id in assigned for node in ast.walk(wrote.node))

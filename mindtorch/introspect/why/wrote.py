@@ -89,6 +89,7 @@ class Wrote:
     def __init__(self, trace: TracebackType | None):
         self.node: Any = None if trace is None else parsed(instruction_text(trace))
         self.frame = None if trace is None else trace.tb_frame
+        self._line = 0 if trace is None else trace.tb_lineno
         self.call = self.node if isinstance(self.node, ast.Call) else None
         self.function: Any = self.value(self.call.func) if self.call else UNKNOWN  #: what was called
         self.name = self.text(self.call.func) if self.call else ""
@@ -146,22 +147,38 @@ class Wrote:
     @cached_property
     def source(self) -> ast.AST:
         """The file of the line that failed; of a notebook, its cells."""
-        file = self.frame.f_code.co_filename if self.frame else ""
-        others = [name for name in [*linecache.cache] if is_cell(name) and name != file] if is_cell(file) else []
-        files = [file, *others]
-        body: list[ast.stmt] = []
-        for name in files if file else ():
-            try:
-                body += ast.parse("".join(linecache.getlines(name))).body
-            except SyntaxError:
-                continue
-        return ast.Module(body, [])
+        others = [name for name in [*linecache.cache] if is_cell(name) and name != self._file
+                  ] if is_cell(self._file) else []
+        return ast.Module([*self._own.body, *(node for name in others for node in _file(name).body)], [])
+
+    @cached_property
+    def loops(self) -> list[ast.For | ast.AsyncFor | ast.While]:
+        """The loops that were running in the frame, the outermost first."""
+        first = self.frame.f_code.co_firstlineno if self.frame else 0
+        return [node for node in ast.walk(self._own) if isinstance(node, (ast.For, ast.AsyncFor, ast.While))
+                and first <= node.lineno <= self._line <= (node.end_lineno or 0)]
+
+    @property
+    def _file(self) -> str:
+        return self.frame.f_code.co_filename if self.frame else ""
+
+    @cached_property
+    def _own(self) -> ast.Module:
+        return _file(self._file)
 
     def assignments(self, name: str) -> Iterator[ast.expr]:
         """Yield the values assigned to a name anywhere in the file or the notebook."""
         for node in ast.walk(self.source):
             if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
                 yield node.value
+
+
+def _file(name: str) -> ast.Module:
+    """Parse a file or cell; empty if it is neither or no Python."""
+    try:
+        return ast.parse("".join(linecache.getlines(name)))
+    except SyntaxError:
+        return ast.Module([], [])
 
 
 def _attribute(owner: Any, name: str) -> Any:
