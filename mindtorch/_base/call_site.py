@@ -1,7 +1,9 @@
 """The place in the user's code that a call comes from, and warnings that are issued once in a process."""
 from __future__ import annotations
 
+import linecache
 import os
+import re
 import sys
 import warnings
 from typing import ClassVar
@@ -29,6 +31,15 @@ def place_of(file: str, line: int) -> str:
     """Describe a line's place: ``cell 3, line 10`` of a notebook, ``/folder/script.py:10`` elsewhere."""
     cell = cell_of(file)
     return f"{file}:{line}" if cell is None else f"cell {cell}, line {line}"
+
+
+def line_at(place: str) -> tuple[str, int] | None:
+    """Return the file and line that ``place_of`` described; None for a cell that is gone."""
+    if found := re.fullmatch(r"cell (\d+), line (\d+)", place):
+        files = (name for name in [*linecache.cache][::-1] if cell_of(name) == int(found[1]))
+        return next(((name, int(found[2])) for name in files), None)
+    file, _, line = place.rpartition(":")
+    return (file, int(line)) if line.isdigit() else None
 
 
 def outside() -> int:

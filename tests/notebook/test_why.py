@@ -484,6 +484,25 @@ def test_an_error_in_a_function_that_mindtorch_called_is_the_program_s():
     assert facts.error == "ZeroDivisionError" and "did not arise inside mindtorch" in facts.cause
 
 
+@pytest.mark.parametrize("in_a_cell", [False, True])
+def test_an_error_in_a_compiled_program_stands_at_the_line_that_was_compiled(shell, tmp_path, in_a_cell):
+    source = "def pick(x, i):\n    y = x * 2\n    return y[0].index_select(0, i)\n"
+    if in_a_cell:
+        assert shell.run_cell(source).success
+        pick = shell.user_ns["pick"]
+    else:
+        (tmp_path / "picking.py").write_text(source)
+        space: dict[str, object] = {}
+        exec(compile(source, str(tmp_path / "picking.py"), "exec"), space)
+        pick = space["pick"]
+    compiled, x = torch.compile(pick), torch.ones(2, 3)
+    compiled(x, torch.tensor([0]))
+    facts = explained(lambda: compiled(x, torch.tensor([7])))
+    assert facts.kind == "index in self" and "aten" not in facts.title
+    assert (facts.call.operator, facts.call.line, facts.call.file) == ("index_select", 3, pick.__code__.co_filename)
+    assert facts.call.text == "return y[0].index_select(0, i)"
+
+
 def test_what_python_cannot_read_stands_at_its_own_line(shell):
     facts = explain(shell.run_cell("x = 1\ny = (2").error_before_exec)
     assert (facts.call.line, facts.call.text) == (2, "y = (2") and "nothing of it has run" in facts.cause

@@ -15,7 +15,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from ..._base.about import About, Call as Noted, strongly
-from ..._base.call_site import PACKAGE
+from ..._base.call_site import PACKAGE, line_at
 from ..._dispatch.registry import Operator
 from ..graph import Names
 from ..libraries import is_tensor, library_of
@@ -27,6 +27,7 @@ from .replay import Replayed, replayed
 from .wrote import Wrote, is_module
 
 INSTALLED = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+GENERATED = "<torch.compile "  #: how the file names of compiled functions and their programs begin
 LOOKING_ON = os.path.join(PACKAGE, "introspect", "pytorch", "")
 #: What arguments of functions that are no operators are called here.
 PARAMETERS = {"getitem": ("self", "index"), "setitem": ("self", "index", "value"), "backward": ("output",),
@@ -92,6 +93,9 @@ class Failure:
         others = [pair for pair in frames if not _is_ours(pair[0]) and not _is_installed(pair[0])]
         self.users = [frames[i] for i in theirs] if ours else others or frames  #: the program's frames
         self._user = traces[theirs[-1]] if theirs else None
+        #: The frame of the compiled program that failed, which the program's frame called.
+        self._generated = next((pair for pair in frames[:first:-1] if pair[0].f_code.co_filename.startswith(GENERATED)),
+                               None) if ours else None
         known = {id(frame) for frame, _ in self.users}
         self._theirs = [trace for trace in traces if id(trace.tb_frame) in known]
         about = error.__dict__.get("_about") or About()
@@ -163,7 +167,17 @@ class Failure:
         frame, line = self.users[-1]
         code = frame.f_code
         operator = self.calls[0].function.name if self.calls else ""
-        return Call(operator, code.co_filename, line, code.co_name, linecache.getline(code.co_filename, line).strip())
+        file, line = self._written_at or (code.co_filename, line)
+        return Call(operator, file, line, code.co_name, linecache.getline(file, line).strip())
+
+    @property
+    def _written_at(self) -> tuple[str, int] | None:
+        """Where the program has the line that a compiled program failed in, which a comment there says."""
+        if self._generated is None:
+            return None
+        frame, line = self._generated
+        place = re.search(r"  # (cell \d+, line \d+|[^,]+:\d+)", linecache.getline(frame.f_code.co_filename, line))
+        return line_at(place[1]) if place else None
 
     @property
     def is_assignment(self) -> bool:
@@ -303,7 +317,7 @@ def _traces(trace: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith((PACKAGE, library_path()))
+    return frame.f_code.co_filename.startswith((PACKAGE, GENERATED, library_path()))
 
 
 def _is_mindtorchs(frame: FrameType) -> bool:
