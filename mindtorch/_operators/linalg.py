@@ -239,13 +239,7 @@ def added_batch_rule(product: Callable[[Any, Any], Any]) -> Rule:
         found = multiple(product(left, right), alpha)
         return found + multiple(self, beta) if beta != 0 else found
 
-    by_parts = composed(sums)
-
-    def rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-        registry.meta_rows[(op.functional or op).name](*args)  # check the shapes of one element
-        return by_parts(op, frame, args)
-
-    return rule
+    return composed(sums, checks=True)
 
 
 operator("mm", meta_mm, batching=product_batch_rule, autocast="lower",

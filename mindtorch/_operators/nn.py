@@ -478,11 +478,11 @@ operator("multi_margin_loss_backward multilabel_margin_loss_backward", like_inpu
 operator("multilabel_margin_loss_forward", meta_multilabel_margin_loss_forward, batching=each_element,
          node="MultilabelMarginLossBackward0", outputs=(0,), self=registry["multilabel_margin_loss_backward"])
 operator("multilabel_margin_loss", composite=multilabel_margin_loss, autocast="float32")
-operator("nll_loss_forward", meta_nll_loss_forward, batching=composed(decomposed_nll_loss), node="NllLossBackward0",
-         outputs=(0,), self=registry["nll_loss_backward"])
+operator("nll_loss_forward", meta_nll_loss_forward, batching=composed(decomposed_nll_loss, checks=True),
+         node="NllLossBackward0", outputs=(0,), self=registry["nll_loss_backward"])
 operator("nll_loss_backward", like_input, grad_output=registry["nll_loss"],
          self=lambda grad: zeros_like(grad))
-operator("nll_loss2d_forward", meta_nll_loss2d_forward, batching=composed(decomposed_nll_loss),
+operator("nll_loss2d_forward", meta_nll_loss2d_forward, batching=composed(decomposed_nll_loss, checks=True),
          node="NllLoss2DBackward0", outputs=(0,), self=registry["nll_loss2d_backward"])
 operator("nll_loss2d_backward", like_input, node="NllLoss2DBackwardBackward0", grad_output=registry["nll_loss2d"],
          self=lambda grad: zeros_like(grad))

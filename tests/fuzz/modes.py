@@ -29,7 +29,7 @@ from tests.support import Outcome, array, error_differences, port, tensor_differ
 
 Tensors = list[Any]
 Program = Callable[..., Any]  #: takes a library and tensors
-Rounding = Callable[[Any, bool], Any]  #: takes what a line computes, and whether the line is inexact
+Rounding = Callable[[Any, str], Any]  #: takes what a line computes, and the line
 
 #: Of one tensor ``{a}``; ``{i}`` and ``{j}`` are dimensions, ``{n}`` a small number, ``{x}`` a real number.
 #: The gradient of distances within nothing ends PyTorch's process.
@@ -121,6 +121,7 @@ WRITES = """
 INEXACT = re.compile(
     "exp|log|sin|cos|tan|sqrt|erf|sigmoid|gelu|[sc]?elu|soft|silu|mish|norm|mean|std|var|attention|gamma|hypot|kl_div|"
     "loss|dist|inv|solve|det|similarity|angle|cov|polar|sinc|lerp|prod|addc|pow|trapezoid")
+QUOTIENT = re.compile("/|div|reciprocal")  #: of complex numbers takes several steps, each of which rounds
 FLOATS = ("float32", "float32", "float32", "float64", "float16", "bfloat16")
 DTYPES = (*FLOATS, *FLOATS, "int64", "int32", "int16", "int8", "uint8", "bool", "complex64", "complex64", "complex128")
 SHAPES = [(3, 3)] * 6 + [(2, 3), (3,), (2, 3, 3), (1, 3), (3, 1), (), (0, 3), (4, 4)]
@@ -139,13 +140,13 @@ class Drawn(NamedTuple):
     def text(self, rounded: bool = False) -> str:
         names = [f"v{i}" for i in range(len(self.inputs) + len(self.lines))]
         results = names[len(self.inputs):]
-        lines = [f"{line}; {name} = rounded({name}, {bool(INEXACT.search(line))})" if rounded else line
+        lines = [f"{line}; {name} = rounded({name}, {line!r})" if rounded else line
                  for name, line in zip(results, self.lines, strict=True)]
         return "\n    ".join([f"def f(lib, {', '.join(names[:len(self.inputs)])}):", "F = lib.nn.functional", *lines,
                               f"return {names[-1]}"])
 
     def function(self, rounded: Rounding | None = None) -> Program:
-        """Compile the program; ``rounded`` is applied to what each line computes, and whether the line is inexact."""
+        """Compile the program; ``rounded`` is applied to what each line computes, and the line."""
         scope: dict[str, Any] = {"rounded": rounded}
         exec(self.text(rounded is not None), scope)
         return scope["f"]
@@ -420,9 +421,9 @@ class Way(NamedTuple):
 
     def outcome(self, mode: str, drawn: Drawn, lib: types.ModuleType, error: Rounding | None = None) -> Outcome:
         """Run a program in a mode, with the error in what each line computes."""
-        def each(x: Any, inexact: bool) -> Any:
+        def each(x: Any, line: str) -> Any:
             x = self.each(x) if self.each else x
-            return error(x, inexact) if error else x
+            return error(x, line) if error else x
 
         f = drawn.function(each if self.each or error else None)
         return Outcome.of(self.run.get(mode, MODES[mode]), lib, f, ported(self.inputs(drawn.inputs), lib))
@@ -519,8 +520,9 @@ def not_if(way: Way) -> Callable[..., bool]:
     return proof
 
 
-#: PyTorch has our outcome in another layout of all tensors; where it does not batch, and differentiates backwards.
-in_a_layout, looped = like_pytorchs(*LAID_OUT), like_pytorchs(LOOPED)
+#: PyTorch has our outcome in another layout of all tensors, or of all but the inputs; where it does not batch, and
+#: differentiates backwards.
+in_a_layout, looped = like_pytorchs(*LAID_OUT, Way(each=in_order)), like_pytorchs(LOOPED)
 #: The outcomes agree without equal elements, or what is not finite; where all is in double precision; as numbers.
 if_apart, if_wide, if_resolved = not_if(APART), not_if(WIDE), not_if(RESOLVED)
 
@@ -541,7 +543,7 @@ EXPLAINED = explained(
     (".*", "(dist|norm|abs).*complex", "value: inf at .*torch nan", "The length of a complex number that has an "
      "infinite part is infinite, as in C99.", if_apart),
     (".*", "inv|solve|det|matrix_exp", "value: ", "Solutions of singular matrices are rounding errors.", if_apart),
-    (".*", r"(sqrt|\*\* (0.5|v\d)|log(2|1p)?|acos|asin|acosh|atanh)\W.*complex", "value: ", "On a branch cut the sign "
+    (".*", r"(sqrt|\*\* (0.5|v\d)|log(2|1p)?|(acos|asin|atan)h?)\W.*complex", "value: ", "On a branch cut the sign "
      "of a zero decides, which PyTorch's vector loop loses.", if_apart),
     (".*", "ldexp", "stride: ", "PyTorch's ldexp lays powers of two out by whether it resized them.", in_a_layout),
     (".*", "reciprocal|div|/", "value: -?inf at .*torch -?inf", "Rounding decides about the sign of a zero that a sum "
@@ -565,8 +567,8 @@ EXPLAINED = explained(
      "PyTorch's depends on the order of its steps."),
     (".*", "nan_to_num|rad2deg|hardtanh|relu6|prelu", "idle stride", "PyTorch makes these outputs by empty_like, which "
      "keeps strides on which no element depends."),
-    (".*", r"median.*strides \(0", "value: ", "PyTorch's median of one number that is repeated without memory is what "
-     "lies in memory behind it.", in_a_layout),
+    (".*", r"expand\(.*median|median.*strides \(0", "value: ", "PyTorch's median of one number that is repeated "
+     "without memory is what lies in memory behind it.", in_a_layout),
     (".*", r"(inv|solve).*(//|%|mod|trunc|floor|round|div|int\()", "value: ", "Solutions that are integers but for "
      "rounding errors are rounded to others."),
     (".*", "", r"isFloatingType\(grad", "PyTorch's derivatives of two dtypes, one complex, refuse each other."),
@@ -642,7 +644,6 @@ EXPLAINED = explained(
      "added to."),
     (DERIVED, r"cummax.*shape \((\d, )*0", "requires_grad: False, torch True|outputs, torch|^output 1: offset: ",
      "PyTorch's gradient of an empty cummax is its input."),
-    (DERIVED, "trapezoid", r"outputs, torch \d", "PyTorch's results without elements have no graph."),
     (DERIVED, "prod|maximum|minimum|fmax|fmin|with_logits|smooth_l1|poisson", UNDEFINED, "PyTorch's derivative "
      "takes another way where an element is NaN or infinite, or there is none.", if_apart),
     (DERIVED, r"sgn\(", r"value: .*nan.*torch -?0\.0$", "Products with the derivative of sgn, which PyTorch knows to "
@@ -666,6 +667,10 @@ EXPLAINED = explained(
      "Second derivatives of sinc cancel near its zeros."),
     ("second gradients|checkpointed|gradients", "prod", "stride", "PyTorch divides a product by its factors, if none "
      "is 0; here factors before and behind are multiplied, in one way for all."),
+    ("second gradients", r"prod\(", r"^\d outputs, torch \d$", "PyTorch's gradient of a product of one factor depends "
+     "on the factor, if it is not 0.", if_apart),
+    ("second gradients", r"norm\(|abs\(|sgn\(", "stride: ", "PyTorch's derivative of sgn is a zero that nothing is "
+     "added to, so the sum has the other term's layout.", in_a_layout),
     ("checkpointed", "vander", r"^(output \d: )?value: ", "PyTorch's vander has saved powers that it then writes, "
      "which a checkpoint does not see."),
     ("tangents|second gradients|hessian|jacfwd", "logit", "value: ", "PyTorch's derivatives for forward mode take a "
@@ -674,10 +679,12 @@ EXPLAINED = explained(
      "loop has other slopes than its scalar loop."),
     ("tangents|jacfwd|hessian", "^(?!.*(float64|double))", r"dtype: (b?float16|float32), torch float64", "PyTorch's "
      "tangent of a number becomes float64."),
+    ("tangents|jacfwd|hessian", "", r"dtype: (b?float16|float32), torch float64", "PyTorch's tangent of a number "
+     "becomes float64.", looped),
     ("tangents|jacfwd|hessian", r"(like\(.*|clone\(\); v\d+)\.\w+_\(", "dtype: ", "PyTorch's tangent of a constant "
      "that is written has the dtype of what is written, or of both.", if_wide),
-    ("tangents|jacfwd|hessian", "nextafter", r"dtype: float32, torch b?float16|torch .*Found dtype \w+ but expected",
-     "PyTorch's tangent of nextafter has the dtype of its first operand."),
+    ("tangents|jacfwd|hessian", "nextafter", r"dtype: (float32, torch b?float16|b?float16, torch float32)|torch .*"
+     r"Found dtype \w+ but expected", "PyTorch's tangent of nextafter has the dtype of its first operand.", if_wide),
     ("tangents", r"\b(var|std)", "dtype: b?float16, torch float32", "PyTorch's tangent of a number becomes float32."),
     ("tangents|jacfwd", "vander", "value: .*torch nan", "PyTorch's tangent of a product divides by factors of zero.",
      looped),
@@ -781,16 +788,20 @@ def narrowest(mode: str, drawn: Drawn) -> str:
 
 
 def off_by(error: float, dtype: torch.dtype, in_turn: bool = False) -> Rounding:
-    """Return a function that makes elements which the dtype would round larger by a relative error, or larger and
-    smaller in turn.
+    """Return a function that makes elements, or their two parts, which the dtype would round, larger by a relative
+    error, or larger and smaller in turn.
     """
-    def rounded(x: torch.Tensor, inexact: bool) -> torch.Tensor:
-        if not x.is_floating_point():
-            return x
-        value = x.detach()
-        exact = ~value.isfinite() | ((value.to(dtype).double() == value) & (not inexact))
-        errors = torch.arange(x.numel()).reshape(x.shape) % 2 * (-2 * error) + error if in_turn else error
-        return x + torch.where(exact, 0.0, torch.where(value.abs() < abs(error), 1.0, value) * errors)
+    def errors_in(value: torch.Tensor, inexact: bool) -> torch.Tensor:
+        exact = ~value.isfinite() | ((value.to(dtype.to_real()).double() == value) & (not inexact))
+        errors = torch.arange(value.numel()).reshape(value.shape) % 2 * (-2 * error) + error if in_turn else error
+        return torch.where(exact, 0.0, torch.where(value.abs() < abs(error), 1.0, value) * errors)
+
+    def rounded(x: torch.Tensor, line: str) -> torch.Tensor:
+        inexact = bool(INEXACT.search(line))
+        if x.is_complex():
+            parts = torch.view_as_real(x.detach().resolve_conj().resolve_neg())
+            return x + torch.view_as_complex(errors_in(parts, inexact or bool(QUOTIENT.search(line))))
+        return x + errors_in(x.detach(), inexact) if x.is_floating_point() else x
     return rounded
 
 

@@ -122,6 +122,26 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
     "Jacobian of a sign": ("jacfwd", "v2 = lib.copysign(v1, v0).log1p()", [floats(), torch.ones(2, 3).int()]),
     "write into a transposed constant in a Jacobian": (
         "jacfwd", "v2 = v1.t().clone(); v2[:, 1] = v0[0]", [floats(), floats()]),
+    **{f"gradient of {name} over no points": ("gradients", f"v1 = lib.{name}", [torch.ones(2, 0)])
+       for name in ("trapezoid(v0)", "trapezoid(v0, v0)", "trapz(v0, dx=2.0)", "cumulative_trapezoid(v0)")},
+    **{f"sign of a difference of -0.0, {text}, alpha={alpha}, in {dtype}": (
+        "plainly", f"v1 = lib.{text}, alpha={alpha}).signbit()", [torch.tensor([-0.0, 1.5], dtype=dtype)])
+       for alpha in (0, 0.0) for text in ("sub(v0, v0 + 1", "rsub(v0 + 1, v0", "sub(v0, 1", "rsub(v0.abs(), -0.0")
+       for dtype in (torch.float32, torch.float16)},
+    **{f"imaginary part of a complex {name} of infinities": (
+        "plainly", f"v1 = lib.{name}(v0, v0, v0).imag.isnan()", [
+            torch.complex(floats(INF, -INF, 1), floats(0.5, -INF, 2))]) for name in ("addcmul", "addcdiv")},
+    "classes of another number than the rows, in a Jacobian": (
+        "hessian", "v1 = F.nll_loss(v0.cumprod(0), lib.tensor([0, 1, 0, 1]))", [floats(1.5, 2)]),
+    **{f"{mode} of {name} by a matrix without dimensions": (mode, f"v1 = lib.{name}", [floats()[:1]])
+       for mode in ("batches", "jacfwd")
+       for name in ("linalg.solve(v0[0, 0], v0)", "cholesky_solve(v0, v0[0, 0])")},
+    **{f"{name}({text}) of conjugated vectors": ("plainly", f"v2 = lib.{name}({text})", [
+        torch.complex(floats(1, 2), floats(0.5, 1)), torch.complex(floats(-1, 2), floats(1.5, 1))])
+       for name in ("dot", "vdot", "inner", "linalg.vecdot")
+       for text in ("v0.conj(), v1.conj()", "v0.conj(), v1", "v0, v1.conj()", "lib._neg_view(v0.conj()), v1.conj()")},
+    "quotient of complex numbers that is rounded before it is an integer": (
+        "plainly", "v1 = (v0 / v0).real.long()", [torch.complex(*[torch.arange(1.0, 33).double() / 7] * 2)]),
 }
 
 

@@ -30,9 +30,9 @@ def on_math_bits(op: Operator, keys: int) -> Callable[..., Any]:
     kernel = op.kernel((backend := keys & BACKENDS) & -backend)
     if op.name in LOOK_AT_NO_ELEMENTS or (kernel is not None and kernel.makes_view):
         return inner
-    if rest & PYTHON and (op.name in OWN or (op.name in TAKE_CONJUGATES and not keys & NEGATIVE)):
+    if rest & PYTHON and (not keys & NEGATIVE if op.name in TAKE_CONJUGATES else op.name in OWN):
         return key_handlers[PYTHON](op, keys & ~PYTHON)  # without a ``__torch_dispatch__``, they are resolved below
-    if op.name in OWN:
+    if op.name in OWN and not rest & PYTHON:
         return OWN[op.name](inner)
     python = keys & PYTHON
 
@@ -121,4 +121,22 @@ def copying(inner: Callable[..., Any]) -> Callable[..., Any]:
     return copy_
 
 
-OWN = {"clone": cloning, "copy_": copying}
+def of_conjugates(first: bool) -> Callable[..., Any]:
+    """Return the wrapper of a dot product of vectors of which the second is conjugated, and the first or not: the
+    conjugate of the ``dot`` of their memories.
+    """
+
+    def wrapper(inner: Callable[..., Any]) -> Callable[..., Any]:
+        def product(self: Any, other: Any) -> Any:
+            self, other = (resolved(x) if x._keys & NEGATIVE else x for x in (self, other))
+            if other._keys & CONJUGATE and bool(self._keys & CONJUGATE) is first:
+                left, right = aliased(self, CONJUGATE * first), aliased(other, CONJUGATE)
+                return aliased(below(registry["dot"], left)(left, right), CONJUGATE)
+            return inner(resolved(self), resolved(other))
+
+        return product
+
+    return wrapper
+
+
+OWN = {"clone": cloning, "copy_": copying, "dot": of_conjugates(True), "vdot": of_conjugates(False)}

@@ -89,7 +89,8 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         if ufunc is not row and args[count:] in ((), (1,)):  # a factor of 1 only changes infinities
             rest = (1,) if dtype.is_complex else ()
         elif meta.scaled and wide is not dtype:
-            rest = tuple([number_array(number, dtype) for number in args[count:]])
+            # 0 needs no rounding, and an integer's sign differs from a float's
+            rest = tuple([number_array(number, dtype) if number else number for number in args[count:]])
         few, settled = prod(spec.shape or ()) < SMALL, is_ufunc and not (args[count:] if rest is None else rest)
         if (settled and ufunc.__name__ in ARITHMETIC and prod(spec.shape or ()) < FEW
                 and all(arg.__class__ in TENSOR_TYPES and arg._dtype is dtype for arg in args[:count])):

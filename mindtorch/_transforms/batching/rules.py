@@ -213,12 +213,13 @@ def trailing(*cores: int, flags: dict[str, Any] | None = None) -> Rule:
         core = dict(zip(places, (*cores, *(2,) * len(places)), strict=False))
         if op.packet == "_linalg_solve_ex" and is_vector(given[0], given[1]):
             core[1] = 1
-        ndim = max(given[i].ndim - core[i] for i in places)
-        if ndim < 0:
+        before = {i: given[i].ndim - core[i] for i in places}
+        if min(before.values()) < 0:
             return each_element(op, frame, args)
+        ndim = max(before.values())
         for i in places:
             whole = filled(given[i], frame)
-            missing = ndim - (given[i].ndim - core[i])
+            missing = ndim - before[i]
             given[i] = whole.reshape((frame.size, *(1,) * missing, *given[i].shape)) if missing else whole
         return op.call(*given)
 
@@ -230,10 +231,15 @@ def is_vector(left: Any, right: Any) -> bool:
     return right.ndim == 1 or (right.ndim + 1 == left.ndim and tuple(right.shape) == tuple(left.shape[:-1]))
 
 
-def composed(function: Callable[..., Any]) -> Rule:
-    """Return the rule of an operator by its decomposition; an in-place form is written afterwards."""
+def composed(function: Callable[..., Any], checks: bool = False) -> Rule:
+    """Return the rule of an operator by its decomposition; an in-place form is written afterwards.
+
+    With ``checks``, one element is checked first as outside of a batch, since the decomposition takes other shapes.
+    """
 
     def rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
+        if checks:
+            registry.meta_rows[(op.functional or op).name](*args)
         result = function(*args)
         if op.is_inplace:
             return args[0].copy_(result)

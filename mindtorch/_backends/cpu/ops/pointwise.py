@@ -36,16 +36,24 @@ def _divisor(x: Any, y: Any) -> Any:
     return y
 
 
+def is_idle(x: Any, factor: Any) -> bool:
+    """Whether a factor is 1 and leaves each element as it is: complex infinities become NaN."""
+    return bool(factor == 1) and (not np.iscomplexobj(x) or bool(np.isfinite(x).all()))
+
+
 def times(x: Any, factor: Any) -> Any:
-    """Multiply by ``alpha`` in the array's dtype: integers wrap, and complex infinities become NaN even for 1."""
-    if factor == 1 and (not np.iscomplexobj(x) or np.isfinite(x).all()):
-        return x
-    return x * np.asarray(factor).astype(x.dtype)
+    """Multiply by ``alpha`` in the array's dtype, in which integers wrap."""
+    return x if is_idle(x, factor) else x * np.asarray(factor).astype(x.dtype)
+
+
+def subtrahend(x: Any, factor: Any) -> Any:
+    """Multiply by ``alpha``. PyTorch adds ``-alpha`` times the elements, and the integer 0 has no sign to change."""
+    return times(x, factor) if factor or not isinstance(factor, int) else np.negative(times(x, factor))
 
 
 def scaled(x: Any, factor: Any) -> Any:
     """Multiply the first factor or dividend by ``value``. Raises RuntimeError if the dtype cannot hold it."""
-    if factor == 1:
+    if is_idle(x, factor):
         return x
     with np.errstate(over="ignore"):
         given = np.asarray(factor).astype(x.dtype)
@@ -369,9 +377,9 @@ CPU_KERNELS.update({
     "logaddexp": in_blocks(logaddexp, 2),
     "logaddexp2": in_blocks(logaddexp2, 2),
     "add.Tensor": PreparedUfunc(np.add, times),
-    "sub.Tensor": PreparedUfunc(np.subtract, times),
-    "rsub.Tensor": lambda x, y, alpha=1: y - times(x, alpha),
-    "rsub.Scalar": lambda x, y, alpha=1: y - times(x, alpha),
+    "sub.Tensor": PreparedUfunc(np.subtract, subtrahend),
+    "rsub.Tensor": lambda x, y, alpha=1: y - subtrahend(x, alpha),
+    "rsub.Scalar": lambda x, y, alpha=1: y - subtrahend(x, alpha),
     "mul.Tensor": np.multiply,
     "div.Tensor": np.divide,
     "div.Tensor_mode": lambda x, y, rounding_mode=None: DIVISIONS[rounding_mode](x, y),
