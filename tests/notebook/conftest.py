@@ -8,6 +8,15 @@ from collections.abc import Iterator
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
+from mindtorch.introspect.why import trial
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give a cure that is tried the time that it may take on a busy machine."""
+    monkeypatch.setattr(trial, "SECONDS", 60.0)
+    monkeypatch.setattr(trial, "BUDGET", 300.0)
+
 
 @pytest.fixture
 def bare() -> Iterator[InteractiveShell]:

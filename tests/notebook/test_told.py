@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import mindtorch
-from mindtorch.introspect.why import Places, trial
+from mindtorch.introspect.why import Places
 
 from . import trainings
 from .errors import ERRORS, caught, explain
@@ -114,8 +114,6 @@ def written() -> dict[str, str]:
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(trial, "SECONDS", 60.0)  # on a busy machine a cure that is tried may take long
-    monkeypatch.setattr(trial, "BUDGET", 300.0)
 
 
 @pytest.mark.parametrize(("name", "text"), written().items(), ids=written())

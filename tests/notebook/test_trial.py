@@ -21,13 +21,6 @@ from .test_mistakes import run
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork: cures are not tried")
 
 
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give trials the time that they need on a busy machine, with the memory of all earlier tests to fork."""
-    monkeypatch.setattr(trial, "SECONDS", 60)
-    monkeypatch.setattr(trial, "BUDGET", 120)
-
-
 def tried(program: str, lib: types.ModuleType = mindtorch) -> dict[str, str]:
     """The codes of the cures that are offered, with what ran ('' for those that were not tried)."""
     return {fix.code: fix.tried for fix in introspect.explain(caught(partial(run, lib, program))).fixes}

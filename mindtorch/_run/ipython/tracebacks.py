@@ -115,7 +115,7 @@ def _is_new() -> bool:
 
 
 def _is_explained(error: BaseException) -> bool:
-    found = introspect.explain(error)
+    found = introspect.explain(error, try_fixes=False)
     return bool(found.kind) and any((type(part).__name__, str(part)) == (found.error, found.message)
                                     for part in _causes(error))
 
