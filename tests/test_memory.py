@@ -44,6 +44,44 @@ def test_memory_that_a_tensor_is_set_to(program: Program) -> None:
     assert_same_outcome(program)
 
 
+def set_with_history(t: Any, kind: str, form: str) -> Any:
+    """Describe a tensor after `set_` has given it memory of a tensor with a history, and what backward says."""
+    leaf = t.ones(2, 3, requires_grad=True)
+    source = leaf * 2
+    x = {"a tensor": t.ones(2, 3), "a view": t.ones(2, 3).view(3, 2), "one with a history": leaf * 3}[kind]
+    if form == "tensor":
+        x.set_(source)
+    elif form == "window":
+        x.set_(source[1:], 1, (2,))
+    else:
+        x.set_(source.untyped_storage())
+    node = x.grad_fn and x.grad_fn.name()
+    told = [x.requires_grad, x.is_leaf, node, x._base is None, x._version, x.storage_offset(), x.stride()]
+    try:
+        return *told, t.autograd.grad(x.sum(), leaf, allow_unused=True)
+    except RuntimeError as error:
+        return *told, str(error).splitlines()[0]
+
+
+@pytest.mark.parametrize("form", ["tensor", "window", "storage"])
+@pytest.mark.parametrize("kind", ["a tensor", "a view", "one with a history"])
+def test_what_is_set_to_a_tensor_with_a_history_has_no_derivative(kind: str, form: str) -> None:
+    assert set_with_history(mindtorch, kind, form) == set_with_history(torch, kind, form)
+
+
+@each_program(
+    lambda t: t.ones(3).set_(t.arange(6.0)[2:], -1, (2,)),
+    lambda t: t.ones(3).set_(t.arange(6.0)[2:], 1, (2, 1), (1, 1)).storage_offset(),
+    lambda t: t.ones(3).set_(t.ones(2, 3).t(), 0, (2,)),
+    lambda t: t.ones(3).set_(t.ones(2, dtype=t.double), 0, (2,)),
+    lambda t: t.ones(3).set_(t.ones(3, device="meta"), 0, (2,)),
+    lambda t: t.vmap(lambda x: x.set_(x, 0, (2,)))(t.ones(2, 3)),
+    lambda t: t.compile(lambda x, y: x.set_(y[1:], 1, (2,)) * 1, backend="eager")(t.ones(3), t.arange(5.0)),
+)
+def test_a_window_of_a_tensor_is_counted_from_where_the_tensor_begins(program: Program) -> None:
+    assert_same_outcome(program)
+
+
 def set_in(t: Any, *layout: Any, device: str = "cpu") -> Any:
     """Describe a tensor, and one that shares its storage, after `set_` has given it a layout."""
     x = t.arange(2.0, device=device)

@@ -137,7 +137,7 @@ class Derivative:
         functional = op.functional or op
         self.schema = schema = functional.schema
         name = (row.node if row is not None else None) or node_name(functional)
-        name = name if row is not None else "NotImplemented"
+        name = name if row is not None else "torch::autograd::NotImplemented"
         own = {"name": lambda node: name} if "::" in name else {}  # a node that PyTorch writes by hand in C++
         base = OperatorNode if row is not None else NotImplementedNode
         self.node_class: type[OperatorNode] = type(name.rpartition("::")[2], (base,), own)
@@ -473,7 +473,7 @@ class NotImplementedNode(OperatorNode):
     """The node of an operator without a derivative: it can be recorded, but its backward raises."""
 
     def apply(self, grads: list[Any]) -> list[Any]:
-        raise RuntimeError(f"derivative for aten::{self.derivative.op.name} is not implemented")
+        raise RuntimeError(f"derivative for {self.derivative.op.packet} is not implemented")
 
 
 def _attribute(name: str, positions: dict[str, int]) -> str:

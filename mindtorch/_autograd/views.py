@@ -195,6 +195,7 @@ def rebase(tensor: Any, node: Node) -> None:
         move_history(tensor, node)
     else:
         move_history(base, CopySlices(base, tensor, node))
+        tensor._keys |= AUTOGRAD  # even if ``set_`` gave it memory in which its base does not find it
         tensor._attr_version = -1  # even if it was refreshed after the write
         refresh(tensor)
 

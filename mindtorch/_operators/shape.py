@@ -28,7 +28,7 @@ from .._dispatch.schemas import registry
 from .._dtype import DType, bool_, int32, int64, promote_types
 from .._tensor import Tensor
 from .._transforms.batching.frames import Frame, filled, lowered
-from .._transforms.batching.rules import along_dimensions, as_it_is, composed, shifted, with_defaults
+from .._transforms.batching.rules import along_dimensions, as_it_is, by_element, composed, shifted, with_defaults
 from . import composites, operator, schemas
 from .creation import fresh
 
@@ -558,9 +558,10 @@ method:
 method, explicit:
     set_(Tensor(a!) self) -> Tensor(a!)  # Makes `self` a tensor on the storage of `source`, with its shape and strides or those given.
     set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)
-    set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, int storage_offset, int[] size, int[] stride=[]) -> Tensor(a!)
     set_.source_Storage(Tensor(a!) self, Storage source) -> Tensor(a!)
     set_.source_Storage_storage_offset(Tensor(a!) self, Storage source, int storage_offset, int[] size, int[] stride=[]) -> Tensor(a!)
+method:
+    set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, int storage_offset, int[] size, int[] stride=[]) -> Tensor(a!)
 """)  # noqa: E501
 
 
@@ -589,6 +590,16 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     return self
 
 
+def set_tensor_window(self: Tensor, source: Tensor, storage_offset: int, size: Ints, stride: Ints = ()) -> Tensor:
+    """``Tensor.set_``: a layout in the storage of a tensor, counted from that tensor's offset. Raises RuntimeError for
+    a source that is not contiguous.
+    """
+    check(source.is_contiguous(), "passed in tensor to be used as storage must be contiguous")
+    made: Tensor = registry["set_.source_Storage_storage_offset"].call(
+        self, source.untyped_storage(), source._offset + storage_offset, size, stride)
+    return made
+
+
 def repeat_grad(grad: Tensor, repeats: Any, shape: Any) -> Tensor:
     """Return the sum over all copies."""
     if 0 in repeats:
@@ -608,6 +619,7 @@ def repeat_grad(grad: Tensor, repeats: Any, shape: Any) -> Tensor:
 
 
 composites(fill_diagonal_)
+operator("set_.source_Tensor_storage_offset", composite=set_tensor_window, batching=by_element)
 operator("repeat", composite=repeat, self=lambda grad, self_shape, repeats: repeat_grad(grad, repeats, self_shape))
 
 schemas("""

@@ -458,9 +458,8 @@ def _set_(mode: FunctionalTensorMode, tensor: Any, source: Any) -> Any:
 
 def _set_window(mode: FunctionalTensorMode, tensor: Any, source: Any, offset: int = 0, size: Any = None,
                 stride: Any = ()) -> Any:
-    """Give a tensor the memory of another one, or of a storage, and the layout of a window of it."""
-    owner = source if isinstance(source, Tensor) else next(
-        (alias for alias in source.untyped().aliases() if isinstance(alias, FunctionalTensor)), None)
+    """Give a tensor the memory of a storage, and the layout of a window of it."""
+    owner = next((alias for alias in source.untyped().aliases() if isinstance(alias, FunctionalTensor)), None)
     if not isinstance(tensor, FunctionalTensor) or not isinstance(owner, FunctionalTensor):
         raise RuntimeError("set_ inside functionalize() takes memory of tensors that functionalize() made, and gives "
                            "it to such tensors")
@@ -476,7 +475,7 @@ def _set_window(mode: FunctionalTensorMode, tensor: Any, source: Any, offset: in
 
 SPECIAL: dict[str, Callable[..., Any]] = {
     "lift_fresh": _lift_fresh, "resize_": _resize_, "set_.source_Tensor": _set_,
-    **{f"set_.source_{form}": _set_window for form in ("Storage", "Storage_storage_offset", "Tensor_storage_offset")}}
+    **{f"set_.source_{form}": _set_window for form in ("Storage", "Storage_storage_offset")}}
 
 
 @contextmanager

@@ -239,6 +239,7 @@ def gradients(roots: list[Any], leaves: list[Any], retain_graph: bool = True) ->
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation"
 #: Of errors of backward passes: saved tensors that were written, detached or given another shape since.
 REFUSALS = "modified by an inplace operation", "detached in-place", "returned an invalid gradient"
+REPLACED = "its data was replaced"
 
 
 def told(ask: Callable[[], Any]) -> Any:
@@ -246,7 +247,8 @@ def told(ask: Callable[[], Any]) -> Any:
     try:
         return ask()
     except Exception as error:
-        return type(error).__name__ + " of a saved tensor" * any(text in str(error) for text in REFUSALS)
+        return (type(error).__name__ + " of a saved tensor" * any(text in str(error) for text in REFUSALS)
+                + " of replaced data" * (REPLACED in str(error)))
 
 
 def has_gradients_that_eager_refuses(expected: dict[str, Any], found: dict[str, Any], wrong: list[str]) -> bool:
@@ -262,10 +264,30 @@ def has_a_view_that_a_look_mends(expected: dict[str, Any], found: dict[str, Any]
     return expected.get("error") == "RuntimeError of a leaf" and "error" not in found
 
 
-#: Differences that PyTorch's ``aot_eager`` has, too: of what eager mode does, what a compiled call does, and the keys.
+def has_gradients_in_the_shape_that_an_input_was_given(expected: dict[str, Any], found: dict[str, Any],
+                                                       wrong: list[str]) -> bool:
+    """Whether only eager mode gives a gradient the shape that its leaf had before ``unsqueeze_``: a view was taken
+    there, by whose node the leaf's is kept. A graph keeps no node.
+    """
+    shapes = [x[0] for x in found["of inputs"]] if "of inputs" in found else []
+    return all(key.startswith("gradients") and isinstance(expected.get(key), list) and isinstance(found[key], list) and
+               all(agree(a, b) or (isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and b.shape in shapes
+                                   and a.shape not in shapes and agree(a.reshape(-1), b.reshape(-1)))
+                   for a, b in zip(expected[key], found[key], strict=True)) for key in wrong)
+
+
+def has_gradients_from_replaced_data(expected: dict[str, Any], found: dict[str, Any], wrong: list[str]) -> bool:
+    """Whether only eager mode computes a gradient with data of another shape that a saved tensor was given since."""
+    return all(key.startswith("gradients") and found[key] == "RuntimeError of replaced data" for key in wrong)
+
+
+#: Differences that PyTorch's ``aot_eager`` or Inductor has, too: of what eager mode does, of what a compiled call does,
+#: and of the keys.
 EXPLAINED: list[Callable[[dict[str, Any], dict[str, Any], list[str]], bool]] = [
     has_gradients_that_eager_refuses,  # a compiled graph saves less, as nothing for ``prod`` of one element
     has_a_view_that_a_look_mends,
+    has_gradients_in_the_shape_that_an_input_was_given,
+    has_gradients_from_replaced_data,
 ]
 
 

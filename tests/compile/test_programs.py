@@ -457,9 +457,37 @@ OF_AUTOGRAD = {
         ["v1 = 2 ** a", "v2 = F.silu(v1)", "v1.data = v1 * 2"], [((3,), "float32", "grad")], "[v1, v2]"),
     "memory is given to a result that is saved": (
         ["v1 = a.tanh()", "v2 = a.amax(0)", "v1.set_(v2)"], [((1, 4), "float32", "grad")], "v2"),
+    "an input is set to a tensor with a history": (
+        ["v2 = b.expand_as(a)", "a.set_(v2)", "v3 = a.squeeze()"],
+        [((2, 0), "float32", "turned"), ((2, 0), "float32", "grad")], "v3.repeat(2, 1)"),
+    "a tensor is turned in place after a part of it was detached": (
+        ["v1 = torch.zeros(3, 4)", "v3 = v1.flatten().detach()", "v1.unsqueeze_(0)"], [((3,), "float32", "")],
+        "[v3, v1]"),
+    "an input is turned in place after a view of it was taken": (
+        ["v1 = a[-1:]", "with torch.inference_mode(): a.unsqueeze_(0)"], [((1, 4), "float64", "turned grad")],
+        "[a * 2, a]"),
+    "the data of an input that is saved gets another shape": (
+        ["v1 = a * a", "a.data = v1.sum()"], [((4, 1), "float32", "grad made")], "v1"),
     "an input with strides that a size of 1 leaves open": (
         [], [((2, 2), "float32", "turned grad"), ((2, 2), "float32", "part")], "b.minimum(b)"),
 }
+
+
+MOVES = ["unsqueeze_(0)", "squeeze_()", "t_()", "transpose_(0, 1)", "as_strided_((2,), (1,))", "set_({x}[0])"]
+MOVED = {"an input": [], "a tensor": ["v = torch.zeros(1, 4)"], "a result": ["v = a * 2"], "a view": ["v = a[...]"],
+         "a part of a result": ["v = (a * 2)[:, 1:]"], "a detached input": ["v = a.detach()"], "data": ["v = a.data"]}
+
+
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("moved", MOVED)
+def test_what_is_moved_in_place_is_as_uncompiled(moved, move) -> None:
+    x = "v" if MOVED[moved] else "a"
+    for mode in ("", "with torch.no_grad(): "):
+        for how in ("", "grad", "turned grad"):
+            lines = [*MOVED[moved], f"w = {x}.flatten().detach()", f"{mode}{x}.{move.format(x=x)}"]
+            case = differential.Case(lines, [((1, 4), "float32", how)], f"[w, {x}, {x} * 1]", numba=False)
+            found = differential.differences(case)
+            assert not found, "\n".join([str(case), *found])
 
 
 @pytest.mark.parametrize("name", OF_AUTOGRAD)

@@ -12,7 +12,8 @@ from ..._autograd.node import Node
 from ..._autograd.views import set_history
 from ..._dispatch.aten import alias
 from ..._dispatch.local import local
-from ..._subclasses.functional_tensor import FunctionalTensor, FunctionalTensorMode
+from ..._dispatch.schemas import registry
+from ..._subclasses.functional_tensor import FunctionalTensor, FunctionalTensorMode, View
 from ..._tensor import Tensor
 from .schemas import COMPUTED, InputAliasInfo, MutationType, OutputAliasInfo, OutputType, ViewAndMutationMeta
 
@@ -155,7 +156,10 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
             return OutputType.non_alias, None, ()
         if output._views[:len(base._views)] != base._views:
             raise NotImplementedError("a view is returned whose base changed its layout in place")
-        return of_base(output, base)
+        output_type, number, views = of_base(output, base)
+        if output._base is None and not output.requires_grad and views and views[0].in_place is not None:
+            views = View(registry["detach"], (), None), *views  # it has no base, wherever it was moved
+        return output_type, number, views
 
     def of_base(output: Any, base: Any) -> tuple[Any, int | None, tuple[Any, ...]]:
         """Return what a view of another tensor of the function's is, which is an output by itself or becomes one."""

@@ -62,17 +62,12 @@ def set_storage(self: Tensor, source: Any) -> Tensor:
     return set_storage_offset(self, source, 0, (source.untyped().nbytes() // self._dtype.itemsize,))
 
 
-def set_tensor_offset(self: Tensor, source: Tensor, storage_offset: int, size: Ints, stride: Ints = ()) -> Tensor:
-    """Give the tensor a layout in another tensor's storage."""
+def set_tensor(self: Tensor, source: Tensor) -> Tensor:
+    """Give the tensor another tensor's storage and layout. Raises RuntimeError if their dtypes differ."""
     check(source._dtype is self._dtype,
           lambda: f"Could not set tensor of type {CPP_NAMES[source._dtype.name]} to a tensor of type "
                   f"{CPP_NAMES[self._dtype.name]}")
-    return set_storage_offset(self, source.untyped_storage(), storage_offset, size, stride)
-
-
-def set_tensor(self: Tensor, source: Tensor) -> Tensor:
-    """Give the tensor another tensor's storage and layout."""
-    return set_tensor_offset(self, source, source._offset, tuple(source.shape), source._strides())
+    return set_storage_offset(self, source.untyped_storage(), source._offset, tuple(source.shape), source._strides())
 
 
 def set_(self: Tensor) -> Tensor:
@@ -83,7 +78,6 @@ def set_(self: Tensor) -> Tensor:
 KERNELS: dict[str, Callable[..., Tensor]] = {
     "set_": set_,
     "set_.source_Tensor": set_tensor,
-    "set_.source_Tensor_storage_offset": set_tensor_offset,
     "set_.source_Storage": set_storage,
     "set_.source_Storage_storage_offset": set_storage_offset,
 }
