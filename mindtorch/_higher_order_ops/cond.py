@@ -6,7 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .._base.symbolic import SymBool
+from .._dispatch.aten import where_self as where
+from .._dispatch.keys import BATCHED
+from .._dispatch.local import local
 from .._dispatch.torch_function import overridable
+from .._dtype import bool_
 from .._subclasses.fake_class import FakeTensor
 from .._tensor import Tensor
 from .._transforms.pytree import tree_flatten, tree_leaves, tree_unflatten
@@ -16,6 +20,10 @@ BRANCHES = "Expected true_fn and false_fn to return values of the same structure
 
 
 def _eager(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any) -> Any:
+    if isinstance(pred, Tensor) and pred._keys & BATCHED:  # each element of a vmap has a condition of its own
+        taken, other = true_fn(*operands), false_fn(*operands)
+        check_same(BRANCHES, taken, other)
+        return [where(pred.to(bool_), one, two) for one, two in zip(taken, other, strict=True)]
     return (true_fn if pred else false_fn)(*operands)
 
 
@@ -55,7 +63,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
     if not isinstance(operands, (tuple, list)) or not all(isinstance(leaf, Tensor) for leaf in tree_leaves(operands)):
         raise RuntimeError("Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of "
                            f"tensor leaves, but got {operands}.")
-    if not any(isinstance(leaf, FakeTensor) for leaf in tree_leaves((pred, operands))):
+    if not local.frames and not any(isinstance(leaf, FakeTensor) for leaf in tree_leaves((pred, operands))):
         check_same(BRANCHES, on_fakes(true_fn, operands), on_fakes(false_fn, operands))
     leaves, spec = tree_flatten(tuple(operands))
     of_result: Any = None

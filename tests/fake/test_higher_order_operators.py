@@ -112,3 +112,26 @@ def test_a_constant_predicate_takes_one_branch_of_fake_tensors() -> None:
     with FakeTensorMode():
         x = mindtorch.ones(3)
         assert [cond_op(taken, lambda x: x[:1], lambda x: x[:2], (x,)).shape[0] for taken in (True, False)] == [1, 2]
+
+
+@pytest.mark.parametrize("of_each", [True, False])
+def test_a_condition_in_vmap_is_one_for_each_element_if_it_is_batched(of_each: bool) -> None:
+    x, offset = mindtorch.tensor([[1.0, 2.0], [-1.0, -2.0], [3.0, -5.0]]), mindtorch.tensor([1.0, 0.5])
+
+    def chosen(x: Any) -> Any:
+        positive = x.sum() > 0 if of_each else mindtorch.tensor(True)
+        return mindtorch.cond(positive, lambda y: y.sin() * x, lambda y: y * offset, (x + 1,))
+
+    wanted = mindtorch.stack([chosen(row) for row in x])
+    assert mindtorch.equal(mindtorch.vmap(chosen)(x), wanted)
+    slopes = mindtorch.stack([mindtorch.func.grad(lambda row: chosen(row).sum())(row) for row in x])
+    assert mindtorch.equal(mindtorch.vmap(mindtorch.func.grad(lambda row: chosen(row).sum()))(x), slopes)
+    with pytest.raises(RuntimeError, match="same structure, shapes and dtypes"):
+        mindtorch.vmap(lambda x: mindtorch.cond(x.sum() > 0, lambda y: y, lambda y: y.double(), (x,)))(x)
+
+
+def test_an_associative_scan_in_vmap_runs_along_each_element() -> None:
+    x = mindtorch.tensor([[1.0, 2.0, 3.0], [-1.0, -2.0, 0.5]])
+    _, running = operators(mindtorch)
+    found = mindtorch.vmap(lambda row: running.associative_scan(lambda a, b: a * b, row, 0, combine_mode="generic"))(x)
+    assert mindtorch.equal(found, x.cumprod(1))
