@@ -57,6 +57,25 @@ def test_norms_of_complex_numbers_of_half_precision_have_both_parts() -> None:
         assert (str(ours.dtype), ours.item()) == (str(theirs.dtype), theirs.item())
 
 
+@each_program(*(lambda t, f=f: f(t, t.tensor([[0.5 + 0.25j, 0], [1j, 2 - 1j]]).to(t.complex32)) for f in (
+    lambda t, x: (x.bool(), x.all(), x.any(1), x.all(0), x[x.bool()]),
+    lambda t, x: (x.var(), x.var(0), x.std(1, correction=0), t.std_mean(x)[0]),
+    lambda t, x: (x.addcmul(x, x), x.clone().addcmul_(x, x, value=2)),
+    lambda t, x: x.argmax(0),
+)))
+def test_operators_of_complex_numbers_of_half_precision(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+def test_sums_of_complex_numbers_of_half_precision_are_rounded_once() -> None:
+    """PyTorch has no kernel for them."""
+    x = mindtorch.tensor([[0.5 + 0.25j, 0], [1j, 2 - 1j]] * 40)
+    for name in ("sum", "mean", "prod", "cumsum", "cumprod"):
+        found, wide = (getattr(z, name)(0) for z in (x.to(mindtorch.complex32), x))
+        assert found.dtype is mindtorch.complex32
+        assert found.tolist() == wide.to(mindtorch.complex32).tolist()
+
+
 @each_program(
     lambda t: t.ones(2).to(t.float8_e5m2) + 1,
     lambda t: t.promote_types(t.float8_e5m2, t.float),

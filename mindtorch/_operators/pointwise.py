@@ -641,7 +641,7 @@ operator("lerp.Tensor", Pointwise("default", 3, "reduced|floating|complex", "ler
          end=lambda grad, weight: grad * conj(weight), weight=lambda grad, self, end: grad * conj(end - self))
 operator("lerp.Scalar", Pointwise("default", 2, "reduced|floating|complex", "lerp_kernel_scalar", check=check_lerp),
          self=lambda grad, weight: grad * (1 - conj(weight)), end=lambda grad, weight: grad * conj(weight))
-operator("addcmul", Pointwise("default", 3, "real|complex", "addcmul_cpu_out", check=check_addcmul),
+operator("addcmul", Pointwise("default", 3, "real|complex|complex32", "addcmul_cpu_out", check=check_addcmul),
          autocast="npu promote", self=lambda grad: grad,
          tensor1=lambda grad, tensor2, value: grad * conj(tensor2 * value),
          tensor2=lambda grad, tensor1, value: grad * conj(tensor1 * value))

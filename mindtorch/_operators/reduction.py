@@ -630,7 +630,7 @@ def argument(name: str) -> Callable[..., Spec]:
     """``argmax`` and ``argmin``."""
 
     def meta(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Spec:
-        kind = {"bool": "bool", "complex64": "complex", "complex128": "complex"}.get(self._dtype.name)
+        kind = "bool" if self._dtype is bool_ else "complex" if self._dtype.is_complex else None
         check(kind is None, lambda: f"{name}(): does not support {kind} input")
         check_elements(name, self, dim, IndexError)
         return Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), int64)

@@ -543,8 +543,8 @@ EXPLAINED = explained(
     (".*", "(dist|norm|abs).*complex", "value: inf at .*torch nan", "The length of a complex number that has an "
      "infinite part is infinite, as in C99.", if_apart),
     (".*", "inv|solve|det|matrix_exp", "value: ", "Solutions of singular matrices are rounding errors.", if_apart),
-    (".*", r"(sqrt|\*\* (0.5|v\d)|log(2|1p)?|(acos|asin|atan)h?)\W.*complex", "value: ", "On a branch cut the sign "
-     "of a zero decides, which PyTorch's vector loop loses.", if_apart),
+    (".*", r"(sqrt|(\*\* |pow\()(-?\d\.\d+|v\d)|log(2|1p)?|(acos|asin|atan)h?)\W.*complex", "value: ", "On a "
+     "branch cut the sign of a zero decides, which PyTorch's vector loop loses.", if_apart),
     (".*", "ldexp", "stride: ", "PyTorch's ldexp lays powers of two out by whether it resized them.", in_a_layout),
     (".*", "reciprocal|div|/", "value: -?inf at .*torch -?inf", "Rounding decides about the sign of a zero that a sum "
      "leaves, and of what is divided by it.", if_apart),
@@ -740,6 +740,10 @@ EXPLAINED = explained(
     ("jacfwd|hessian", r"\.squeeze_\(", "no error, torch RuntimeError .split_with_sizes expects", "PyTorch's rule of "
      "squeeze_ squeezes the batch of one direction.", looped),
     (BATCHES, "squeeze_", "SmallVector unable to grow", "PyTorch's rule of squeeze_ does not take numbers."),
+    ("functionalized", "linear", r"no error, torch RuntimeError .(expand\(|The expanded size)", "PyTorch's "
+     "functionalization flattens the rows of the product, not those of a bias.", in_a_layout),
+    (BATCHES, "masked_select", "value: .*torch -?0", "PyTorch's batched gradient reaches one row of what is "
+     "expanded to the mask, unlike its gradient.", looped),
     (BATCHES, "linear", r"torch RuntimeError .(expand\(|The size of tensor a)", "PyTorch's transforms flatten the rows "
      "of the product, not those of a bias.", looped),
     (BATCHES, "select_scatter", "torch RuntimeError .scatter..: Expected self.dtype",

@@ -21,6 +21,7 @@ BLOCK, FEW = 1 << 16, 1 << 10
 SLOW = 16  #: how much longer NumPy takes for an element than for one of float32
 MANTISSA = 23 - 10  # how many more bits float32 has in the mantissa
 BIAS = 127 - 15  # how much more float32 adds to the exponent
+NATIVE = "biufc"  #: the kinds of NumPy's own dtypes
 _EXPONENT, _SIGN = 0x7C00, 0x8000  # the bits of an infinity; the sign bit
 _OVERFLOW, _SMALLEST = 0x477FF000, (BIAS + 1) << 23  # as float32: 65520, which rounds to infinity; 2 ** -14
 
@@ -55,8 +56,13 @@ def convert(x: np.ndarray, out: np.ndarray) -> None:
 
 
 def part_for(x: np.ndarray, dtype: DType) -> np.ndarray:
-    """Return the real part of a complex array that becomes neither complex nor boolean; else the array."""
-    return x.real if x.dtype.kind == "c" and dtype.category not in (BOOL, COMPLEX) else x
+    """Return what is converted to a dtype: the real part of a complex array that becomes neither complex nor boolean,
+    complex32 as complex64 for truth values, for which ml_dtypes takes integers; else the array.
+    """
+    kind = x.dtype.kind
+    if dtype.category == BOOL:
+        return x if kind in NATIVE or x.dtype.name != "complex32" else x.astype(np.complex64)
+    return x.real if kind == "c" and dtype.category != COMPLEX else x
 
 
 def converted(x: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -15,8 +15,9 @@ import numpy as np
 
 from ...._base import loops
 from ...._base.layout import Ints, wrap_dims
+from ...._dtype import bool_
 from ...common.blocks import LARGE, by_parts, each_block
-from ...common.half import converted as as_dtype
+from ...common.half import NATIVE, converted as as_dtype, part_for
 from ..along import taken_along
 from ..rows import Prepared
 from . import CPU_KERNELS
@@ -54,8 +55,12 @@ def is_half(x: np.ndarray) -> bool:
 
 
 def to_opmath(x: Any) -> Any:
-    """Return an array (or None) in the dtype of the computation (ATen's ``opmath_t``): float32 for half precision."""
-    return as_dtype(x, loops.SINGLE) if x is not None and is_half(x) else x
+    """Return an array (or None) in the dtype of the computation (ATen's ``opmath_t``): float32 for half precision,
+    complex64 for complex numbers of it.
+    """
+    if x is None or (x.dtype.itemsize != 2 and x.dtype.kind in NATIVE):
+        return x
+    return as_dtype(x, loops.SINGLE) if is_half(x) else x.astype(np.complex64) if x.dtype.name == "complex32" else x
 
 
 def converted(x: np.ndarray, dtype: Any) -> np.ndarray:
@@ -93,7 +98,7 @@ def reduced(function: Reduce, loop: loops.Loop | None = None,
 
         if not converts and of_half is not None and x.size >= MANY and is_half(x):
             return lambda x: compute(to_opmath(x)) if (found := of_half(x, axis, keepdim)) is None else found
-        if converts or is_half(x):
+        if converts or is_half(x) or x.dtype.kind not in NATIVE:
             return lambda x: compute(to_opmath(converted(x, dtype)))
         return compute if x.size >= LARGE else lambda x: function(x, axis, keepdim)
 
@@ -110,7 +115,7 @@ def whole(row: Prepared) -> Prepared:
 def listed(row: Prepared) -> Prepared:
     """Return a row for which an empty list of dimensions reduces none."""
     return Prepared(lambda x, dim=None, keepdim=False:
-                    (lambda x: x.astype(bool)) if dim == () else row.prepare(x, dim, keepdim))
+                    (lambda x: part_for(x, bool_).astype(bool)) if dim == () else row.prepare(x, dim, keepdim))
 
 
 def along_lines(x: np.ndarray, axis: Ints) -> bool:
@@ -485,7 +490,7 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray, both: bool = F
 # -- extrema and truth ---------------------------------------------------------------------------------------
 
 def truth(reduce: Any) -> Reduce:
-    return lambda x, axis, keepdims: reduce(x.astype(bool, copy=False), axis, keepdims=keepdims)
+    return lambda x, axis, keepdims: reduce(part_for(x, bool_).astype(bool, copy=False), axis, keepdims=keepdims)
 
 
 def few_true(reduce: Any) -> Callable[[np.ndarray, Ints, bool], Settled | None]:
@@ -647,8 +652,6 @@ def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bo
 
 
 def norm(x: np.ndarray, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    if x.dtype.kind not in "fiub" and x.dtype.name == "complex32":
-        x = x.astype(np.complex64)  # NumPy has no parts of complex32
     return reduced(lambda part, axis, keepdims: vector_norm(part, ord, axis, keepdims))(x, dim, keepdim, dtype)
 
 
