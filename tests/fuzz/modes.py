@@ -456,8 +456,9 @@ def resolved(mode: str) -> Callable[..., Any]:
     """Return a mode's function, whose results are conjugated and negated before they are read."""
     def run(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
         out = MODES[mode](lib, f, xs)
-        parts = [x if x is None else x.resolve_conj().resolve_neg() for x in (out if isinstance(out, list) else [out])]
-        return parts if isinstance(out, list) else parts[0]
+        several = isinstance(out, list | tuple)
+        parts = [x if x is None else x.resolve_conj().resolve_neg() for x in (out if several else [out])]
+        return parts if several else parts[0]
     return run
 
 
@@ -646,6 +647,16 @@ EXPLAINED = explained(
      "PyTorch's gradient of an empty cummax is its input."),
     (DERIVED, "prod|maximum|minimum|fmax|fmin|with_logits|smooth_l1|poisson", UNDEFINED, "PyTorch's derivative "
      "takes another way where an element is NaN or infinite, or there is none.", if_apart),
+    (DERIVED, "addcdiv", "value: ", "Slopes of quotients by small numbers are differences that rounding decides.",
+     if_apart),
+    (DERIVED, "soft_margin_loss", "value: [^n]* at .*torch nan", "PyTorch's kernel of the derivative divides "
+     "infinity by infinity; its decomposition does not."),
+    (DERIVED, r"shape \((\d, )*0", r"^(output \d: )?(conj|neg): ", "Whether a gradient without elements is conjugated "
+     "when it is read depends on strides.", if_resolved),
+    ("tangents|jacfwd|hessian", "lerp", "value: -?inf at .*torch nan", "PyTorch's tangent of lerp subtracts infinite "
+     "tangents.", if_apart),
+    ("compiled.*|captured|traced", r"median|(max|min)\(", r"value: nan at .*torch -?0\.0$", "A graph multiplies a "
+     "gradient by where the extremum is, as PyTorch's graphs do; PyTorch's kernel fills."),
     (DERIVED, r"sgn\(", r"value: .*nan.*torch -?0\.0$", "Products with the derivative of sgn, which PyTorch knows to "
      "be zero, are zero."),
     ("second gradients|hessian", "", UNDEFINED, "Where a second derivative is not finite, the order of its factors "
@@ -692,8 +703,8 @@ EXPLAINED = explained(
      "its second gradients.", looped),
     ("hessian", "layer_norm|batch_norm|group_norm|det|solve|inv", "value: ", "PyTorch takes saved factors and "
      "statistics for constants.", looped),
-    ("tangents", "(layer|batch|group)_norm", "value: ", "A tangent along which a norm is constant is a rounding error, "
-     "which a weight makes larger.", looped),
+    ("tangents|jacfwd", "(layer|batch|group)_norm", "value: ", "A tangent along which a norm is constant is a rounding "
+     "error, which a weight makes larger.", looped),
     ("tangents", r"\*\*|pow", r"value: .*j\)", "PyTorch's tangent of a complex power conjugates a factor.",
      looped),
     ("tangents", "silu", r"value: .*j\)", "PyTorch's tangent of a complex silu has the conjugate of the slope."),
@@ -708,8 +719,10 @@ EXPLAINED = explained(
      "dimension with size 0|shape mismatch: indexing)", "PyTorch's rules do not take tensors without elements."),
     (BATCHES, r"shape \(0", "to have non-zero size.*torch no error", "Of an empty input there are no directions, so "
      "PyTorch batches nothing."),
-    ("jacfwd|hessian", "", "no error, torch .*inplace arithmetic.*is not possible because", "PyTorch's transforms "
-     "refuse tangents in a copy of a constant."),
+    ("jacfwd|hessian", "", "no error, torch .*(inplace arithmetic|fill_).*is not possible because", "PyTorch's "
+     "transforms refuse tangents in a copy of a constant."),
+    ("jacfwd|hessian", "linalg.solve", "no error, torch RuntimeError .The size of tensor a", "PyTorch's batched tangent "
+     "of solve takes matrices for vectors, as many as there are.", looped),
     ("jacfwd|hessian|tangents", r"strides \((1, )+1\)", "value: ", "PyTorch's tangents of what shares memory between "
      "elements do so too.", like_pytorchs(LOOPED, *LAID_OUT)),
     (BATCHES, "cdist", "value: ", "PyTorch's batched derivative of cdist mixes up the batch and the rows, unlike its "
