@@ -143,6 +143,7 @@ def embedding_bag_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) 
 
 def embedding_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     """``embedding``: rows of one table, or of one for each element, which are rows of one above another."""
+    meta_embedding(*args)  # check the shapes of one element
     weight, indices, *rest = args
     if not is_batched(weight, frame):
         return op.call(weight, lowered(indices, frame), *rest)

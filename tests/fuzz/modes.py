@@ -690,8 +690,8 @@ EXPLAINED = explained(
      "loop has other slopes than its scalar loop."),
     ("tangents|jacfwd|hessian", "^(?!.*(float64|double))", r"dtype: (b?float16|float32), torch float64", "PyTorch's "
      "tangent of a number becomes float64."),
-    ("tangents|jacfwd|hessian", "", r"dtype: (b?float16|float32), torch float64", "PyTorch's tangent of a number "
-     "becomes float64.", looped),
+    ("tangents|jacfwd|hessian", "", r"dtype: ((b?float16|float32), torch float64|complex64, torch complex128)",
+     "PyTorch's tangent of a number becomes float64.", looped),
     ("tangents|jacfwd|hessian", r"(like\(.*|clone\(\); v\d+)\.\w+_\(", "dtype: ", "PyTorch's tangent of a constant "
      "that is written has the dtype of what is written, or of both.", if_wide),
     ("tangents|jacfwd|hessian", "nextafter", r"dtype: (float32, torch b?float16|b?float16, torch float32)|torch .*"
@@ -721,8 +721,8 @@ EXPLAINED = explained(
      "PyTorch batches nothing."),
     ("jacfwd|hessian", "", "no error, torch .*(inplace arithmetic|fill_).*is not possible because", "PyTorch's "
      "transforms refuse tangents in a copy of a constant."),
-    ("jacfwd|hessian", "linalg.solve", "no error, torch RuntimeError .The size of tensor a", "PyTorch's batched tangent "
-     "of solve takes matrices for vectors, as many as there are.", looped),
+    ("jacfwd|hessian", "linalg.solve", "no error, torch RuntimeError .The size of tensor a", "PyTorch's batched "
+     "tangent of solve takes matrices for vectors, as many as there are.", looped),
     ("jacfwd|hessian|tangents", r"strides \((1, )+1\)", "value: ", "PyTorch's tangents of what shares memory between "
      "elements do so too.", like_pytorchs(LOOPED, *LAID_OUT)),
     (BATCHES, "cdist", "value: ", "PyTorch's batched derivative of cdist mixes up the batch and the rows, unlike its "

@@ -140,6 +140,8 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
         torch.complex(floats(1, 2), floats(0.5, 1)), torch.complex(floats(-1, 2), floats(1.5, 1))])
        for name in ("dot", "vdot", "inner", "linalg.vecdot")
        for text in ("v0.conj(), v1.conj()", "v0.conj(), v1", "v0, v1.conj()", "lib._neg_view(v0.conj()), v1.conj()")},
+    "Jacobian of rows of a table without dimensions": ("jacfwd", "v1 = F.embedding(v0.long() % 2, v0)", [
+        torch.tensor(2.5)]),
     "quotient of complex numbers that is rounded before it is an integer": (
         "plainly", "v1 = (v0 / v0).real.long()", [torch.complex(*[torch.arange(1.0, 33).double() / 7] * 2)]),
 }
