@@ -102,12 +102,14 @@ def test_all_numbers_of_half_precision_agree_with_pytorch(call, dtype, used) -> 
 
 
 @pytest.mark.parametrize("n", [1 << 14, (1 << 14) + 5])
-def test_normal_numbers_are_those_of_pytorch(n, used) -> None:
+def test_normal_numbers_are_those_of_pytorch(n, by_numpy, used) -> None:
     for lib in (mindtorch, torch):
         lib.manual_seed(7)
     mine, theirs = mindtorch.randn(n), torch.randn(n)
     assert "box_muller" in used
     np.testing.assert_array_equal(mine.numpy(), theirs.numpy())
+    mindtorch.manual_seed(7)
+    np.testing.assert_array_equal(by_numpy(lambda: mindtorch.randn(n)).numpy(), theirs.numpy())
 
 
 def places(t: Any, x: Any) -> Any:
@@ -530,6 +532,26 @@ def test_attention_of_few_rows_agrees_with_numpy_and_pytorch(case, by_numpy, use
     for other in (by_numpy(lambda: attention(mindtorch, *mine)), port(attention(torch, source, keys), mindtorch)):
         mindtorch.testing.assert_close(result, other, equal_nan=True)
         assert result.stride() == other.stride()
+
+
+@pytest.mark.parametrize("case", ATTENTION)
+def test_gradients_of_attention_of_few_rows_agree_with_pytorch(case, used) -> None:
+    """They are made from the logarithms of the sums, which a loop writes beside its results."""
+    mask, settings = ATTENTION[case]
+    width = 32 + [*ATTENTION].index(case)
+    source = torch.randn(2, 4, 5, width, generator=torch.Generator().manual_seed(1))
+    keys = torch.randn(2, 2 if "shared" in case else 4, 9, width, generator=torch.Generator().manual_seed(2))
+
+    def gradients(t: Any, *given: Any) -> Any:
+        x, keys = (part.clone().requires_grad_() for part in given)
+        term = None if mask is None else mask(x.detach())
+        out = t.nn.functional.scaled_dot_product_attention(x, keys, keys * 2, term, **settings)
+        return t.autograd.grad(out, (x, keys), x.detach().flip(2))
+
+    mine = gradients(mindtorch, port(source, mindtorch), port(keys, mindtorch))
+    assert "attention" in used
+    for one, other in zip(mine, gradients(torch, source, keys), strict=True):
+        mindtorch.testing.assert_close(one, port(other, mindtorch), equal_nan=True, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("same", [False, True], ids=["gradients", "one gradient"])

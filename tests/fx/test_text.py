@@ -75,6 +75,21 @@ def test_shapes_are_recorded_as_by_pytorch() -> None:
     assert metas[0] == metas[1] and metas[0][0][0] == (2, 1, 8, 8)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("make", [
+    lambda t: t.quantize_per_tensor(t.ones(2, 3), 0.1, 3, t.quint8),
+    lambda t: t.quantize_per_channel(t.ones(2, 3), t.tensor([.1, .2]), t.tensor([0, 1]), 0, t.qint8),
+    lambda t: t.eye(3).to_sparse(), lambda t: t.eye(3).to_sparse_csr(), lambda t: t.ones(2, 3).t(),
+    lambda t: t.ones(2, 3, 4, 5).to(memory_format=t.channels_last), lambda t: t.ones(2, requires_grad=True)],
+    ids=["by tensor", "by channel", "coo", "csr", "transposed", "channels last", "leaf"])
+def test_what_is_recorded_depends_on_how_a_tensor_is_held(make: Any) -> None:
+    metas = []
+    for library in (mindtorch, torch):
+        shape, dtype, grad, stride, *others = library.fx.passes.shape_prop._extract_tensor_metadata(make(library))
+        metas.append(([*shape], str(dtype), grad, tuple(stride), str(others)))
+    assert metas[0] == metas[1]
+
+
 def test_concrete_arguments_are_checked_by_the_code() -> None:
     codes = []
     for library in (mindtorch, torch):

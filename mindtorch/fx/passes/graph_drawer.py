@@ -15,7 +15,7 @@ from ..node import Node
 __all__ = ["FxGraphDrawer"]
 __dir__ = __all__.copy
 #: The colours of kinds of nodes in Graphviz's text, as in PyTorch.
-COLOURS = {"placeholder": "AliceBlue", "call_module": "LemonChiffon1", "get_param": "Yellow2", "get_attr": "LightGrey",
+COLOURS = {"placeholder": "AliceBlue", "call_module": "LemonChiffon1", "get_attr": "LightGrey",
            "output": "PowderBlue", "call_function": "CadetBlue", "call_method": "Peru"}
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
-from ..._base.formats import channels_last, channels_last_3d, contiguous_format, memory_format
+from ..._base.formats import QSCHEMES, channels_last, channels_last_3d, contiguous_format, memory_format
 from ..._base.size import Size
+from ..._dispatch.keys import SPARSES
 from ..._dtype import DType
 from ..._tensor import Tensor
 from ..graph_module import GraphModule
@@ -31,9 +32,21 @@ class TensorMetadata(NamedTuple):
 
 
 def _extract_tensor_metadata(result: Tensor, include_contiguity: bool = True) -> TensorMetadata:
-    formats = (contiguous_format, channels_last, channels_last_3d) if include_contiguity else ()
+    sparse = result._keys & SPARSES
+    formats = (contiguous_format, channels_last, channels_last_3d) if include_contiguity and not sparse else ()
     layout = next((found for found in formats if result.is_contiguous(memory_format=found)), None)
-    return TensorMetadata(result.shape, result.dtype, result.requires_grad, result.stride(), layout, False, {})
+    strides, parameters = () if sparse else result.stride(), _parameters(result) if result.is_quantized else {}
+    return TensorMetadata(result.shape, result.dtype, result.requires_grad, strides, layout, result.is_quantized,
+                          parameters)
+
+
+def _parameters(quantized: Any) -> dict[str, Any]:
+    """Return how the integers of a quantised tensor stand for numbers."""
+    scheme = quantized.qscheme()
+    if scheme is QSCHEMES["per_tensor_affine"]:
+        return {"qscheme": scheme, "scale": quantized.q_scale(), "zero_point": quantized.q_zero_point()}
+    return {"qscheme": scheme, "scale": quantized.q_per_channel_scales().tolist(),
+            "zero_point": quantized.q_per_channel_zero_points().tolist(), "axis": quantized.q_per_channel_axis()}
 
 
 class ShapeProp(Interpreter):
