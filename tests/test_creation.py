@@ -468,3 +468,34 @@ def test_typed_tensors_are_on_the_cpu_whatever_the_default_device_is():
         return [x.device.type for x in made]
 
     assert_same_outcome(program)
+
+
+FACTORIES: dict[str, Program] = {
+    **{name: lambda t, name=name, **options: getattr(t, name)(2, **options)
+       for name in ("empty", "zeros", "ones", "rand", "randn", "eye", "hann_window")},
+    **{f"{name}_like": lambda t, name=name, **options: getattr(t, f"{name}_like")(t.ones(2), **options)
+       for name in ("empty", "zeros", "ones", "rand", "randn")},
+    **{f"new_{name}": lambda t, name=name, **options: getattr(t.ones(2), f"new_{name}")(2, **options)
+       for name in ("empty", "zeros", "ones")},
+    "full": lambda t, **options: t.full((2,), 0.5, **options),
+    "full_like": lambda t, **options: t.full_like(t.ones(2), 0.5, **options),
+    "new_full": lambda t, **options: t.ones(2).new_full((2,), 0.5, **options),
+    "new_tensor": lambda t, **options: t.ones(2).new_tensor([0.5], **options),
+    "tensor": lambda t, **options: t.tensor([0.5], **options), "arange": lambda t, **options: t.arange(2.0, **options),
+    "linspace": lambda t, **options: t.linspace(0, 1, 3, **options),
+    "logspace": lambda t, **options: t.logspace(0, 1, 3, **options),
+    "randint": lambda t, **options: t.randint(3, (2,), dtype=t.float32, **options),
+    "randint_like": lambda t, **options: t.randint_like(t.ones(2), 3, **options),
+    "randperm": lambda t, **options: t.randperm(3, dtype=t.float32, **options),
+    "normal": lambda t, **options: t.normal(0.0, 1.0, (2,), **options),
+    "empty_strided": lambda t, **options: t.empty_strided((2, 2), (1, 2), **options),
+    "scalar_tensor": lambda t, **options: t.scalar_tensor(0.5, **options),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"requires_grad": False}, {"requires_grad": True}], ids=str)
+@pytest.mark.parametrize("name", FACTORIES)
+def test_what_is_made_is_a_leaf_that_requires_a_gradient_only_where_one_is_asked_for(name: str, options) -> None:
+    made = [FACTORIES[name](lib, **options) for lib in (mindtorch, torch)]
+    assert [[str(x.dtype), x.requires_grad, x.is_leaf, str(x.layout), str(x.device), x.is_pinned()] for x in made] == [
+        [str(made[1].dtype), options.get("requires_grad", False), True, "torch.strided", "cpu", False]] * 2

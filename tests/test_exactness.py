@@ -75,6 +75,26 @@ def test_the_error_function_and_its_inverse_keep_a_unit(name: str, exact: Any, c
     assert np.signbit(found[1]) and np.isnan(found[4]) and (np.isnan(found[5]) or name == "erf")
 
 
+@pytest.mark.parametrize("count", [1000, 300_000])
+@pytest.mark.parametrize("name", ["asin", "acos", "atan"])
+def test_angles_keep_a_unit(name: str, count: int) -> None:
+    """NumPy computes few numbers, and a loop, where there is one, many."""
+    limit = 1.1 if loops.angles[getattr(np, f"arc{name[1:]}")].compiled(count) else 4.0
+    line = np.linspace(-0.9999, 0.9998, count, dtype=np.float32)
+    far = line * 1000 if name == "atan" else np.copysign(1 - np.float32(1e-6) - abs(line) / 1000, line)
+    for x in (line, line / 1000, far, line.reshape(2, -1).T):
+        found, exact = torch.from_numpy(x), getattr(np, f"arc{name[1:]}")(x.astype(np.float64))
+        assert units(getattr(found, name)(), exact) < limit
+        if x.flags.c_contiguous:
+            assert units(getattr(found.clone(), f"{name}_")(), exact) < limit
+    ends = torch.tensor([0.0, -0.0, 1.0, -1.0, float("nan"), 2.0, float("inf"), -float("inf")] * (count // 8))
+    with np.errstate(invalid="ignore"):
+        exact = getattr(np, f"arc{name[1:]}")(ends.double().numpy())
+    found = getattr(ends, name)().numpy()
+    np.testing.assert_allclose(found, exact, rtol=1e-6)
+    assert (np.signbit(found) == np.signbit(exact))[~np.isnan(exact)].all()
+
+
 def test_spherical_bessel_keeps_its_digits_far_from_zero() -> None:
     x = np.array([0.5, 3.0, 100.25, 1000.5, 12345.0], np.float32)
     exact = special.spherical_jn(0, x.astype(np.float64))

@@ -41,8 +41,8 @@ def used(monkeypatch):
     pairs = loops.arithmetic_of_lines.values()
     several = [family.loops.values() for family in (*vars(loops).values(), *loops.at_each.values(),
                                                     *loops.at_rows.values()) if isinstance(family, loops.ByDType)]
-    for loop in [*loops.arithmetic.values(), *loops.sum_half_lines.values(), *vars(loops).values(),
-                 *(loop for group in (*pairs, *several) for loop in group)]:
+    for loop in [*loops.arithmetic.values(), *loops.sum_half_lines.values(), *loops.angles.values(),
+                 *vars(loops).values(), *(loop for group in (*pairs, *several) for loop in group)]:
         if isinstance(loop, Loop):
             monkeypatch.setattr(loop, "_function", None)
             monkeypatch.setattr(loop, "_left", 0)
@@ -400,7 +400,8 @@ def gradients_of_samples(t: Any, x: Any, mode: int) -> Any:
 ROUNDED = {
     "sigmoid": lambda t, x: x.sigmoid(), "sigmoid in steps": lambda t, x: x[::2].sigmoid(),
     "erf": lambda t, x: x.erf(), "erfinv": lambda t, x: (x / (1 + x.abs())).erfinv(),
-    "silu": lambda t, x: t.nn.functional.silu(x),
+    "silu": lambda t, x: t.nn.functional.silu(x), "asin": lambda t, x: (x / 6).asin(),
+    "acos": lambda t, x: (x / 6).acos(), "atan": lambda t, x: x.atan(), "atan turned": lambda t, x: lines(x).t().atan(),
     "gelu": lambda t, x: t.nn.functional.gelu(x), "gelu_backward": lambda t, x: t.ops.aten.gelu_backward(x * 2, x),
     "softmax": lambda t, x: lines(x).softmax(1),
     "log_softmax": lambda t, x: lines(x).log_softmax(-1),

@@ -122,7 +122,7 @@ def test_a_signature_is_made_when_it_is_asked_for():
 
 
 @pytest.mark.parametrize("name", [*PUBLIC, *(f"mindtorch.{name}" for name in (
-    "introspect", "viz", "widgets", "storage", "monitor", "mps", "nn.modules"))])
+    "introspect", "viz", "widgets", "storage", "monitor", "mps", "nn.modules", "distributed", "quantization"))])
 def test_a_namespace_lists_only_its_own_names(name):
     module = import_module(name)
     listed = dir(module)

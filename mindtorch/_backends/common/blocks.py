@@ -334,13 +334,18 @@ def fill(out: np.ndarray, value: Any) -> None:
 
 # -- ufuncs ------------------------------------------------------------------------------------------------------------
 
+def least_of(ufunc: Any) -> int:
+    """Return the size of the smallest arrays that ``compute`` computes in blocks, or by a loop."""
+    return loops.LARGE if ufunc in loops.angles else LARGE
+
+
 def compute(ufunc: Any, out: np.ndarray, *operands: Any) -> np.ndarray:
     """Write the result of a ufunc into an array and return it; if it is large, block by block.
 
     Operands are numbers and arrays that broadcast to ``out``; one may be ``out`` itself.
     """
     size = out.size
-    if size < LARGE:
+    if size < least_of(ufunc):
         return ufunc(*operands, out=out, casting="unsafe")
     if (lines := of_lines(ufunc, out, operands)) is not None:
         function, count = lines
@@ -350,6 +355,9 @@ def compute(ufunc: Any, out: np.ndarray, *operands: Any) -> np.ndarray:
     large = [x.__class__ is np.ndarray and x.ndim > 0 for x in operands]
     if (vectors := as_vectors(out, *compress(operands, large))) is not None:
         target, *slices = vectors
+        if (angle := loops.angles.get(ufunc)) is not None and (loop := angle.taking(*vectors)) is not None:
+            each_block(lambda at: loop(slices[0][at], target[at]), size, LARGE // 2, size)
+            return out
     else:
         target, slices = out, [np.broadcast_to(x, shape) for x in compress(operands, large)]
     each = iter(slices)

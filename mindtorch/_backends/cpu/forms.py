@@ -13,7 +13,7 @@ from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import BOOL, FLOATING, bool_
 from ..common.blas import add_scaled
-from ..common.blocks import LARGE, SMALL, compute, each_block
+from ..common.blocks import LARGE, SMALL, compute, each_block, least_of
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import are_small, fast_path
 
@@ -108,13 +108,13 @@ def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
     function = by_function(general)
     if not isinstance(ufunc, np.ufunc) or others > 1:
         return function
-    slower = general if ufunc is row else function
+    slower, least = general if ufunc is row else function, least_of(ufunc)
 
     def unary(self: Any, *rest: Any) -> Any:
         array = self._array
         if not rest and self._dtype in dtypes:
             try:
-                if array.size < LARGE:
+                if array.size < least:
                     silent().run(ufunc, array, array)
                 else:
                     compute(ufunc, array, array)
@@ -157,6 +157,7 @@ def into_out(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
     ufunc, dtypes, count, compares = row.ufunc if prepared else row, meta.fast, meta.count, meta.kind == "bool"
     if not isinstance(ufunc, np.ufunc) or meta.unpromoted:
         return None
+    least = least_of(ufunc)
 
     def fast(*args: Any) -> Any:
         dtype, out, rest = args[0]._dtype if args[0].__class__ in TENSOR_TYPES else None, args[-1], args[count:-1]
@@ -178,7 +179,10 @@ def into_out(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
             else:
                 return general(*args)
         try:
-            silent().run(ufunc, *arrays, out=target)  # maximum takes no third argument by place
+            if target.size < least:
+                silent().run(ufunc, *arrays, out=target)  # maximum takes no third argument by place
+            else:
+                silent().run(compute, ufunc, target, *arrays)
         except (TypeError, OverflowError):
             return general(*args)
         out._bump()

@@ -19,7 +19,7 @@ from ..._dtype import (
 )
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array, new
-from ..common.blocks import LARGE, SMALL, as_vectors, compute, each_block
+from ..common.blocks import LARGE, SMALL, as_vectors, compute, each_block, least_of
 from ..common.half import FEW, SLOW, convert, converted
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
@@ -347,7 +347,7 @@ def in_dtype(row: Rows, arrays: list[Any], dtype: np.dtype) -> np.ndarray:
 
 def _of_one(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, general: Rows) -> Rows:
     is_ufunc = isinstance(function, np.ufunc)  # its results need no check, and it takes no further arguments
-    checked = meta.check is not None
+    checked, least = meta.check is not None, least_of(function)
 
     def unary(self: Any, *rest: Any) -> Any:
         result, array = results[self._dtype], self._array
@@ -357,7 +357,7 @@ def _of_one(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, 
                     if checked and not are_small(rest):
                         return general(self, *rest)  # which refuses what the dtype cannot hold
                     array = silent().run(with_rest, array, *rest)
-                elif is_ufunc and array.size >= LARGE:
+                elif is_ufunc and array.size >= least:
                     array = silent().run(compute, function, allocate(array.shape, result.np), array)
                 else:
                     array = silent().run(function, array)

@@ -208,6 +208,8 @@ arithmetic_of_lines = {
     "divide": (Loop("divide_by_lines", True), Loop("divide_lines", True))}
 box_muller = Loop("box_muller", True)
 sigmoid, silu = Loop("sigmoid"), Loop("silu")
+#: Of which NumPy's vectors lose up to three units in the last place.
+angles = {np.arcsin: Loop("asin"), np.arccos: Loop("acos"), np.arctan: Loop("atan")}
 gelu, gelu_backward, softmax, log_softmax, softmax_backward, log_softmax_backward = (
     Loop(name, least=SOME) for name in (
         "gelu", "gelu_backward", "softmax", "log_softmax", "softmax_backward", "log_softmax_backward"))
