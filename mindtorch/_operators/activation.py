@@ -41,6 +41,13 @@ class SelfFirst(Pointwise):
         return super().layout((*operands[1:], operands[0]), dtype)
 
 
+class GradientFirst(Pointwise):
+    """A derivative whose result lies like ``grad_output`` alone, like which ATen allocates it."""
+
+    def layout(self, operands: tuple[Any, ...], dtype: DType | None = None) -> tuple[Ints, Ints | None]:
+        return super().layout(operands[:1], dtype)
+
+
 def flat(grad: Tensor) -> Any:
     """Return the derivative of a function that is linear between its kinks."""
     return zeros_like(grad)
@@ -309,7 +316,7 @@ operator("threshold", activation("threshold", "real", check=check_threshold, fas
          self=registry["threshold_backward"])
 operator("log_sigmoid_forward", meta_log_sigmoid, batching=as_it_is, node="LogSigmoidBackward0", outputs=(0,),
          self=registry["log_sigmoid_backward"])
-operator("log_sigmoid_backward", Pointwise("default", 3, "reduced|floating", "log_sigmoid_backward_cpu"),
+operator("log_sigmoid_backward", GradientFirst("default", 3, "reduced|floating", "log_sigmoid_backward_cpu"),
          grad_output=registry["log_sigmoid_backward"], self=log_sigmoid_double_backward)
 operator("log_sigmoid", composite=lambda self: log_sigmoid_forward(self)[0])
 

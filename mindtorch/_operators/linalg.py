@@ -172,7 +172,7 @@ def meta_addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any = 1, alp
 def meta_baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any = 1, alpha: Any = 1) -> Spec:
     _check_expands(self, (batch1.size(0), batch1.size(1), batch2.size(2)))
     spec = meta_bmm(batch1, batch2, "baddbmm")
-    check(self._dtype is spec.dtype, lambda: f"Input dtypes must be the same, got: input {self.dtype}, batch1: "
+    check(self._dtype is batch1._dtype, lambda: f"Input dtypes must be the same, got: input {self.dtype}, batch1: "
           f"{batch1.dtype}, batch2: {batch2.dtype}")
     _check_numbers(opmath(spec.dtype), beta, alpha)
     return spec

@@ -517,7 +517,7 @@ operator("acosh", Pointwise("float", 1, "all|unsigned", "acosh_vml_cpu"),
          self=lambda grad, self: grad * conj(
              rsqrt(self + 1) * rsqrt(self - 1) if self._dtype.is_complex else rsqrt(self * self - 1)))
 operator("atanh", Pointwise("float", 1, "all|unsigned", "atanh_vml_cpu"),
-         self=lambda grad, self: grad / conj(1 - self.pow(2)))
+         self=lambda grad, self: grad * 1 / conj(1 - self.pow(2)))  # in PyTorch, too: what is expanded becomes dense
 aliases({
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
 })

@@ -142,6 +142,10 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
        for text in ("v0.conj(), v1.conj()", "v0.conj(), v1", "v0, v1.conj()", "lib._neg_view(v0.conj()), v1.conj()")},
     "Jacobian of rows of a table without dimensions": ("jacfwd", "v1 = F.embedding(v0.long() % 2, v0)", [
         torch.tensor(2.5)]),
+    **{f"gradient of a sum of {name} of what is transposed": ("gradients", f"v1 = {name}(v0.t()).sum_to_size(1)", [
+        floats() / 4]) for name in ("lib.atanh", "F.logsigmoid")},
+    "product of no matrices of two dtypes": ("plainly", "v3 = lib.baddbmm(v0, v0, v1)", [
+        torch.ones(1, 0, 3).char(), torch.ones(1, 3, 3)]),
     "quotient of complex numbers that is rounded before it is an integer": (
         "plainly", "v1 = (v0 / v0).real.long()", [torch.complex(*[torch.arange(1.0, 33).double() / 7] * 2)]),
 }
