@@ -201,7 +201,10 @@ def _exit_inference_mode(mode: Any) -> None:
 
 
 def _in_inference_mode(op: Operator, keys: int) -> Callable[..., Any]:
-    """Return the function for inference mode: it records nothing and marks new tensors, except views of normal ones."""
+    """Return the function for inference mode: it records nothing and marks new tensors, except views of normal ones and
+    what is detached from them.
+    """
+    keeps = op.packet == "detach"  # whether the result is an inference tensor if its input is one
 
     def call(*args: Any) -> Any:
         found = keys & ~(AUTOGRAD | INFERENCE)
@@ -212,7 +215,7 @@ def _in_inference_mode(op: Operator, keys: int) -> Callable[..., Any]:
             if base is not None and base._keys & INFERENCE:
                 _leave_graph(tensor)  # a view of an inference tensor is not tracked as one
                 base = None
-            if base is None and not any(tensor is given for given in inputs):
+            if base is None and not keeps and not any(tensor is given for given in inputs):
                 tensor._keys |= INFERENCE
         return result
 

@@ -56,6 +56,14 @@ def test_views_remember_the_mode_that_they_were_made_in(case: Case) -> None:
     assert_same(case)
 
 
+def what_inference_mode_detaches(t: Any) -> Any:
+    """Describe normal tensors that inference mode detached, and views of them taken outside."""
+    x = t.ones(2, 3, requires_grad=True)
+    with t.inference_mode():
+        made = x.detach(), x.data, x[0].detach(), (x * 2).detach()
+    return [(y.is_inference(), y._base is None, y[:1].is_inference(), y[:1]._base is y) for y in made]
+
+
 def views_of_inference_tensors(t: Any) -> Any:
     with t.inference_mode():
         x = t.ones(3)
@@ -116,8 +124,8 @@ def constants_without_gradients(t: Any) -> Any:
     return seen
 
 
-@pytest.mark.parametrize("case", [views_of_inference_tensors, a_parameter_that_shrinks, a_leaf_that_became_another,
-                                  final_callbacks, constants_without_gradients])
+@pytest.mark.parametrize("case", [views_of_inference_tensors, what_inference_mode_detaches, a_parameter_that_shrinks,
+                                  a_leaf_that_became_another, final_callbacks, constants_without_gradients])
 def test_programs_of_autograd(case: Case) -> None:
     assert_same(case)
 

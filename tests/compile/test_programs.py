@@ -466,6 +466,12 @@ OF_AUTOGRAD = {
     "an input is turned in place after a view of it was taken": (
         ["v1 = a[-1:]", "with torch.inference_mode(): a.unsqueeze_(0)"], [((1, 4), "float64", "turned grad")],
         "[a * 2, a]"),
+    "a view is taken of what inference mode made": (
+        ["with torch.inference_mode(): v1 = a * 2", "v2 = v1[..., 1]"], [((3, 2), "float32", "grad")], "v2"),
+    "and of what else is returned": (
+        ["with torch.inference_mode(): v1 = a * 2", "v2 = v1.view(-1)"], [((3, 2), "float32", "grad")], "[v2, v1]"),
+    "a view is taken of what inference mode detached": (
+        ["with torch.inference_mode(): v1 = a.detach()", "v2 = v1.squeeze()"], [((1, 2), "float32", "grad")], "v2"),
     "the data of an input that is saved gets another shape": (
         ["v1 = a * a", "a.data = v1.sum()"], [((4, 1), "float32", "grad made")], "v1"),
     "an input with strides that a size of 1 leaves open": (

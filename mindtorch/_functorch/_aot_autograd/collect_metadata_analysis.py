@@ -157,8 +157,8 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
         if output._views[:len(base._views)] != base._views:
             raise NotImplementedError("a view is returned whose base changed its layout in place")
         output_type, number, views = of_base(output, base)
-        if output._base is None and not output.requires_grad and views and views[0].in_place is not None:
-            views = View(registry["detach"], (), None), *views  # it has no base, wherever it was moved
+        if output._base is None and not output.requires_grad and all(view.op.name != "detach" for view in views):
+            views = *views, View(registry["detach"], (), None)  # so that it has no base there, either
         return output_type, number, views
 
     def of_base(output: Any, base: Any) -> tuple[Any, int | None, tuple[Any, ...]]:
@@ -187,8 +187,8 @@ def _is_one_of_several(output: FunctionalTensor) -> bool:
 
 
 def part_of(output: FunctionalTensor, others: list[Any]) -> Any:
-    """Return the tensor that one without a base is a part of: one of the others, or of a detached tensor its memory as
-    one tensor; None if it is no part, or has a history of its own.
+    """Return the tensor that one without a base is a part of: one of the others, or the memory of a tensor that is
+    detached or that inference mode made, as one tensor; None if it is no part, or has a history of its own.
     """
     if output._grad_fn is not None:  # written with a history since it was detached, which no step repeats
         return None
@@ -197,7 +197,7 @@ def part_of(output: FunctionalTensor, others: list[Any]) -> Any:
         count = len(other._views)
         if count < len(output._views) and output._views[:count] == other._views:
             return other
-    if all(view.op.name != "detach" for view in output._views):
+    if not output.is_inference() and all(view.op.name != "detach" for view in output._views):
         return None
     whole = base_or_whole(output)
     return None if not sharing and layout_of(whole) == layout_of(output) else whole
