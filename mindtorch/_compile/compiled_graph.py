@@ -26,7 +26,7 @@ from .absent import without
 from .breaks import CannotCompile, GraphBreak
 from .dims import evaluated, has_dims, named_in, places_of
 from .graph import Graph, Value
-from .joint import Captured, Joint, check_input, joint_of, names_of, roots_of
+from .joint import Captured, Joint, check_input, inputs_of, joint_of, names_of, roots_of
 from .logs import log
 from .outputs import Output, outputs_of
 from .passes import optimise
@@ -201,7 +201,7 @@ class CompiledGraph:
         #: Where the tensors stand among the arguments, if there are numbers too, which are those of the examples.
         self.tensors = None if all(isinstance(one, Tensor) for one in examples) else [
             i for i, one in enumerate(examples) if isinstance(one, Tensor)]
-        self.attributes = [getattr(module, str(node.target)) for node in module.graph.nodes if node.op == "get_attr"]
+        self.attributes = [getattr(module, str(node.target)) for node in inputs_of(module) if node.op == "get_attr"]
         self.captured = Captured(module, [*(fakes or examples), *self.attributes])
         self.broken: GraphBreak | None = None
         self.recorded: Graph | None = None

@@ -56,8 +56,7 @@ class Captured:
         """Run the graph, and return its different tensors; for other ``numbers`` if they are given."""
         given = iter(tensors)
         values: dict[Node, Any] = {}
-        inputs = [node for op in ("placeholder", "get_attr") for node in self.module.graph.nodes if node.op == op]
-        for node, number in zip(inputs, numbers or self.numbers, strict=True):
+        for node, number in zip(inputs_of(self.module), numbers or self.numbers, strict=True):
             values[node] = next(given) if number is None else number
         self.orders, self.sites = [], []
         results = self._run(values)
@@ -73,6 +72,9 @@ class Captured:
             args, kwargs = map_arg((node.args, node.kwargs), values.__getitem__)
             if node.op == "output":
                 return [*args[0]]
+            if node.op == "get_attr":  # the graph of a function
+                values[node] = getattr(self.module, str(node.target))
+                continue
             self.orders.append(next_sequence_nr())
             self.sites.append(node.meta.get("site", NOWHERE))
             traceback.current_meta = {"site": self.sites[-1]}
@@ -92,11 +94,16 @@ class Captured:
         return found
 
 
+def inputs_of(module: GraphModule) -> list[Node]:
+    """Return the nodes of what a captured graph takes: its arguments, then its own tensors."""
+    return [*module.graph.find_nodes(op="placeholder"), *[
+        node for node in module.graph.find_nodes(op="get_attr") if isinstance(getattr(module, node.target), Tensor)]]
+
+
 def names_of(module: GraphModule, examples: list[Any]) -> list[str]:
     """Return the names of a captured graph's tensors as the user knows them."""
-    nodes = [node for op in ("placeholder", "get_attr") for node in module.graph.nodes if node.op == op]
     return [re.sub("_(modules|parameters|buffers)_", "_", re.sub("^[LG]_", "", str(node.target))).strip("_")
-            for node, example in zip(nodes, examples, strict=True) if example.__class__ in TENSOR_TYPES]
+            for node, example in zip(inputs_of(module), examples, strict=True) if example.__class__ in TENSOR_TYPES]
 
 
 def check_input(example: Any, name: str) -> None:

@@ -375,11 +375,11 @@ def _look_at_thread(op: Operator, keys: int) -> Callable[..., Any]:
     table = op.table
 
     def call(*args: Any) -> Any:
+        if local.frames and op.family == "random" and not op.packet.endswith("_backward"):
+            return key_handlers[BATCHED](op, keys)(*args)
         if (local.pipeline is not None or local.inference or local.autocast is not None or local.dispatch_modes
                 or local.below_autograd):
             return key_handlers[THREAD_STATE](op, keys)(*args)
-        if local.frames and op.family == "random" and not op.packet.endswith("_backward"):
-            return key_handlers[BATCHED](op, keys)(*args)
         return (table.get(keys) or resolve(op, keys))(*args)
 
     return call

@@ -16,6 +16,7 @@ from .convert_frame import Compiler, Entry, Frame, has_hooks
 from .decorators import compiled_inside
 from .trace_rules import is_in_graph
 from .variables.builtin import SPECIAL
+from .variables.higher_order import TRANSFORMS
 
 Model = TypeVar("Model", bound=Callable[..., Any])
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
@@ -106,7 +107,8 @@ class Optimized:
             args, function = (function.__self__, *args), function.__func__
         if getattr(function, "_torchdynamo_disable", False):
             return function(*args, **kwargs)
-        if not isinstance(function, types.FunctionType) or is_in_graph(function):
+        if not isinstance(function, types.FunctionType) or is_in_graph(function) or id(function) in SPECIAL or (
+                function.__code__ in TRANSFORMS):
             function = self.calling(function)
         frame = self.compiler.frame(function)
         if function is self.function and not hasattr(function, "_torchdynamo_disable"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import chain, count
 from typing import Any
 
 from .._base.interrupts import contextmanager
@@ -29,11 +30,32 @@ from .variables.tensor import TensorVariable
 NN = f"{Module.__module__.rpartition('.')[0]}.modules"
 
 
+class Scope:
+    """The graph of a function: its inputs for values from outside, by their nodes, and the graphs of functions in it.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.lifted: dict[Node, Node] = {}
+        self.modules: dict[str, GraphModule] = {}
+
+    def input(self, name: str, example: Any) -> Node:
+        """Add an input behind those that there are."""
+        names = {node.target for node in self.graph.nodes if node.op == "placeholder"}
+        first = next((node for node in self.graph.nodes if node.op != "placeholder"), self.graph._root)
+        free = next(one for one in chain([name], (f"{name}_{number}" for number in count(1))) if one not in names)
+        with self.graph.inserting_before(first):
+            node = self.graph.placeholder(free)
+        node.meta["example_value"] = example
+        return node
+
+
 class OutputGraph:
     """What interpreting a frame has made so far."""
 
     def __init__(self, history: History) -> None:
         self.graph = Graph()
+        self.scopes = [Scope(self.graph)]  #: of the functions that are captured as graphs, the outermost first
         self.sizes = Sizes(self, history)
         self.space = Namespace()
         self.guards = Guards(self.space)
@@ -100,13 +122,14 @@ class OutputGraph:
         return node
 
     def _placeholder(self, name: str, variable: Any) -> Node:
-        first = next(iter(self.graph.nodes), None)
+        graph = self.scopes[0].graph
+        first = next(iter(graph.nodes), None)
         if self._last_input is not None:
-            place: Any = self.graph.inserting_after(self._last_input)
+            place: Any = graph.inserting_after(self._last_input)
         else:
-            place = self.graph.inserting_before(first) if first is not None else self.graph.inserting_before()
+            place = graph.inserting_before(first) if first is not None else graph.inserting_before()
         with place:
-            node = self.graph.placeholder(name)
+            node = graph.placeholder(name)
         self.inputs.append(variable)
         self._last_input = node
         return node
@@ -118,7 +141,7 @@ class OutputGraph:
             return known
         name = f"_tensor_constant{len(self.attributes)}"
         self.attributes[name] = value
-        node = self.graph.create_node("get_attr", name)
+        node = self.scopes[0].graph.create_node("get_attr", name)
         node.meta["example_value"] = example = self.mode.input(value)
         return self.remember(value, TensorVariable(node, example))
 
@@ -126,7 +149,7 @@ class OutputGraph:
 
     def node(self, op: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], example: Any) -> Node:
         """Add a node to the graph."""
-        node = self.graph.create_node(op, target, args, kwargs)
+        node = self.graph.create_node(op, target, map_arg(args, self.own), map_arg(kwargs, self.own))
         node.meta["example_value"] = example
         frames = [] if self.line is None else self.line()
         node.meta["stack_trace"] = "".join(f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n'
@@ -143,6 +166,34 @@ class OutputGraph:
         if op.startswith("call"):
             node.meta["source_fn_stack"] = [(node.name, source)]
         return node
+
+    def own(self, node: Node, depth: int = -1) -> Node:
+        """Return a node as the function that is captured has it: a value from outside is an input of its graph.
+
+        Raises:
+            Break: if the node is in the graph of a function that has ended.
+        """
+        scope = self.scopes[depth]
+        if node.graph is scope.graph:
+            return node
+        if scope is self.scopes[0]:
+            raise Break(f"{node} is used outside of the function whose graph computes it", skip=True)
+        if node not in scope.lifted:
+            self.own(node, depth - 1)
+            scope.lifted[node] = scope.input(node.name, node.meta["example_value"])
+        return scope.lifted[node]
+
+    @contextmanager
+    def scope(self) -> Iterator[Scope]:
+        """Write the nodes of this block to a graph of their own."""
+        scope, computed = Scope(Graph()), dict(self.sizes.computed)
+        self.scopes.append(scope)
+        self.graph = scope.graph
+        try:
+            yield scope
+        finally:
+            self.scopes.pop()
+            self.graph, self.sizes.computed = self.scopes[-1].graph, computed
 
     @contextmanager
     def inside(self, module: Module, source: Source | None) -> Iterator[None]:
@@ -213,7 +264,7 @@ class OutputGraph:
         for context in reversed(self.contexts):
             context.suspend(self)
         nodes = [variable.argument() for variable in outputs]
-        self.graph.output(tuple(nodes))
+        self.graph.output(map_arg(tuple(nodes), self.own))
         self._drop_unused()
         self._drop_switches()
         if not any(node.op.startswith("call") for node in self.graph.nodes) and not outputs:
@@ -222,7 +273,7 @@ class OutputGraph:
             for one in self.inputs:
                 if isinstance(one, TensorVariable) and one.source is not None and one.real.requires_grad:
                     self.guards.base(one.source, one.real)
-        module = GraphModule(dict(self.attributes), self.graph)
+        module = GraphModule({**self.attributes, **self.scopes[0].modules}, self.graph)
         self.compiled.append(module)
         return module
 

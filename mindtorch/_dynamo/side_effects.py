@@ -25,6 +25,7 @@ class SideEffects:
         self.attributes: dict[int, tuple[Variable, dict[str, Variable]]] = {}  #: of functions, modules and tensors
         self.asserted: list[tuple[Variable, str]] = []  #: conditions that the graph computes, and messages
         self.globals: dict[tuple[int, str], tuple[dict[str, Any], Variable | None]] = {}
+        self.writes = 0  #: how often objects were written
 
     def __bool__(self) -> bool:
         return bool(self.noted or self.attributes or self.globals or self.asserted)
@@ -33,10 +34,16 @@ class SideEffects:
         """Note that an object is written."""
         if variable.source is not None or getattr(variable, "real", None) is not None:
             self.noted[id(variable)] = variable
+            self.writes += 1
 
     def write(self, owner: Variable, name: str, value: Variable) -> None:
         """Set an attribute of an object without variables of its own."""
         self.attributes.setdefault(id(owner), (owner, {}))[1][name] = value
+        self.writes += 1
+
+    def state(self) -> tuple[Any, ...]:
+        """Return a value that changes with every write."""
+        return self.writes, len(self.asserted), tuple([(key, id(value)) for key, (_, value) in self.globals.items()])
 
     def read(self, owner: Variable, name: str) -> Variable | None:
         """Return an attribute that was set before, or None."""

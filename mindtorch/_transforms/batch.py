@@ -113,7 +113,7 @@ def _process_batched_inputs(in_dims: Any, args: tuple[Any, ...],
     sizes = [value.shape[dim] for value, dim in zip(values, dims, strict=True) if dim is not None]
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
-    if len(set(sizes)) > 1:
+    if any(size != sizes[0] for size in sizes):
         raise ValueError("vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
                          f"{sizes} for the mapped dimension")
     return sizes[0], dims, values, spec

@@ -17,6 +17,7 @@ from ..._device import device
 from ..._dispatch.overloads import OpOverload, OpOverloadPacket
 from ..._dtype import DType
 from ..._guards import Source
+from ..._higher_order_ops.transforms import GraphOperator
 from ..._tensor import Tensor
 from ...library import CustomOpDef
 from ...nn.module import Module
@@ -27,6 +28,7 @@ from .builtin import HANDLERS, POLYFILLS, BuiltinVariable
 from .containers import CountVariable, DictVariable, ListVariable, SetVariable, TupleVariable
 from .contexts import MODES, ContextVariable
 from .functions import MethodVariable, PartialVariable, UserFunction
+from .higher_order import TransformVariable, wrapper
 from .objects import ClassVariable, PythonModule, UserObject
 from .symbols import SymbolVariable
 from .torch_functions import KNOWN, TorchFunction
@@ -148,10 +150,13 @@ def _callable(tx: Translator, value: Any, source: Source | None) -> Variable | N
         inner = vars(value).get("_torchdynamo_orig_callable")
         if inner is not None and not getattr(value, "_torchdynamo_disable", False):
             return made(tx, inner)
-        if is_in_graph(value) or (value.__name__ in KNOWN and module_of(value).startswith(PACKAGE)):
+        special = BuiltinVariable.special(value)
+        if (of_transform := wrapper(tx, value, source)) is not None:
+            return of_transform
+        if (not special and is_in_graph(value)) or (value.__name__ in KNOWN
+                                                    and module_of(value).startswith(PACKAGE)):
             return TorchFunction(value)
         reason = why_skipped(value)
-        special = BuiltinVariable.special(value)
         return BuiltinVariable(value) if special else SkippedFunction(value, reason) if reason else UserFunction(
             value, source)
     if isinstance(value, types.MethodType):
@@ -173,6 +178,8 @@ def _callable(tx: Translator, value: Any, source: Source | None) -> Variable | N
             wrap(tx, value.func, source.attribute("func")),
             [wrap(tx, arg, at[0].item(str(number))) for number, arg in enumerate(value.args)],
             {key: wrap(tx, arg, at[1].item(repr(key))) for key, arg in value.keywords.items()}, source)
+    if isinstance(value, GraphOperator):
+        return BuiltinVariable(value)
     if isinstance(value, (OpOverload, OpOverloadPacket)):
         return TorchFunction(value)
     if isinstance(value, CustomOpDef):
@@ -242,7 +249,7 @@ def _function(tx: Translator, value: Any, source: Source) -> Variable | None:
             return found
         tx.output.guards.code(source, value.__code__)
         return tx.output.remember(value, found)
-    if not isinstance(found, (MethodVariable, PartialVariable)) or found.source is None:
+    if not isinstance(found, (MethodVariable, PartialVariable, TransformVariable)) or found.source is None:
         tx.output.guards.identity(source, value)
     return found
 
