@@ -241,6 +241,7 @@ GRADIENTS: dict[str, Call] = {
        if name not in ("all", "any", "argmax", "argmin", "count_nonzero")},
     **{f"{name} along": lambda lib, x, call=call: call(lib, x, 1, False) for name, call in ALONG.items()
        if name in ("prod", "max", "min", "aminmax")},
+    "aminmax along 0": lambda lib, x: x.aminmax(dim=0),
     **{name: lambda lib, x, call=call: call(lib, x, 0) for name, call in SCANS.items()
        if name not in ("cumsum to int32", "stable argsort", "unique_consecutive")},
     **{name: lambda lib, x, call=call: call(lib, x, 1) for name, call in SMOOTH.items()},

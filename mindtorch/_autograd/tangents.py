@@ -8,6 +8,7 @@ from collections.abc import Callable
 from math import pi
 from typing import Any
 
+from .._base.layout import wrap_dims
 from .._dispatch.aten import complex as complex_of, conj, ones_like, real, where_self as where, zeros_like
 
 #: One input's part of an output's tangent, as a function of the input's tangent, the output and all arguments.
@@ -28,6 +29,13 @@ def equal_to_extreme(d_self: Any, d_src: Any, out: Any, self: Any, dim: int, ind
 def share(is_whole: Any, is_half: Any, tangent: Any) -> Any:
     """Return a tangent where it counts whole, half of it at ties, and zero elsewhere: in ATen NaNs are the other's."""
     return where(is_half, 0.5, is_whole.to(tangent.dtype)) * tangent
+
+
+def of_extremes(tangent: Any, out: Any, self: Any, dim: Any, keepdim: bool) -> Any:
+    """Average the tangents of all elements that are equal to a maximum or minimum."""
+    dims = wrap_dims(dim, self.ndim)
+    equal = self == out.reshape([1 if d in dims else n for d, n in enumerate(self.shape)])
+    return where(equal, tangent, 0).sum(dim, keepdim) / equal.sum(dim, keepdim)
 
 
 #: The part of each differentiable input; the parts are added. Arguments: the tangent, the output, the operator's.
@@ -57,6 +65,8 @@ PARTS: dict[str, tuple[Part, ...]] = {
                 lambda d, out, self, other: share((self > other).logical_not(), self == other, d)),
     "minimum": (lambda d, out, self, other: share(self < other, self == other, d),
                 lambda d, out, self, other: share((self < other).logical_not(), self == other, d)),
+    "amax": (of_extremes,),
+    "amin": (of_extremes,),
     "sinc": (lambda d, out, self: where(self == 0, 0, d * ((self * pi).cos() - out) / self),),
     "pow.Tensor_Tensor": (
         lambda d, out, self, exponent: where(exponent == 0, 0, d * (exponent * self.pow(exponent - 1))),

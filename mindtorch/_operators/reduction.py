@@ -585,7 +585,7 @@ def extremum_grad(grad: Tensor, self: Tensor, result: Tensor, dim: Any = None, k
 
 
 def aminmax_grad(grads: Any, self: Tensor, results: Any, dim: Any, keepdim: bool) -> Tensor:
-    dims = () if dim is None else dim
+    dims = () if dim is None else (dim,)
     parts = [extremum_grad(grad, self, result, dims, keepdim)
              for grad, result in zip(grads, results, strict=True) if grad is not None]
     return sum(parts[1:], parts[0])

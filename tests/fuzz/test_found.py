@@ -146,6 +146,9 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
         floats() / 4]) for name in ("lib.atanh", "F.logsigmoid")},
     "product of no matrices of two dtypes": ("plainly", "v3 = lib.baddbmm(v0, v0, v1)", [
         torch.ones(1, 0, 3).char(), torch.ones(1, 3, 3)]),
+    **{f"tangent of {name} beside what is NaN": ("tangents", f"v1 = (v0 / v0).sin().add(v0).{name}", [
+        floats(0, 1, 2, 2.5).expand(2, 4).contiguous()[:, n:]]) for n, name in (
+            (0, "amin(0)[1:]"), (0, "amax(0, True)[:, 1:]"), (1, "amax()"), (0, "nan_to_num(-5).amax(1)"))},
     "quotient of complex numbers that is rounded before it is an integer": (
         "plainly", "v1 = (v0 / v0).real.long()", [torch.complex(*[torch.arange(1.0, 33).double() / 7] * 2)]),
 }
