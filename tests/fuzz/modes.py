@@ -721,8 +721,8 @@ EXPLAINED = explained(
      "PyTorch batches nothing."),
     ("jacfwd|hessian", "", "no error, torch .*(inplace arithmetic|fill_).*is not possible because", "PyTorch's "
      "transforms refuse tangents in a copy of a constant."),
-    ("jacfwd|hessian", "linalg.solve", "no error, torch RuntimeError .The size of tensor a", "PyTorch's batched "
-     "tangent of solve takes matrices for vectors, as many as there are.", looped),
+    (BATCHES, "linalg.solve", "no error, torch RuntimeError .The size of tensor a", "PyTorch's rule of solve takes "
+     "batches of matrices for batches of vectors.", looped),
     ("jacfwd|hessian|tangents", r"strides \((1, )+1\)", "value: ", "PyTorch's tangents of what shares memory between "
      "elements do so too.", like_pytorchs(LOOPED, *LAID_OUT)),
     (BATCHES, "cdist", "value: ", "PyTorch's batched derivative of cdist mixes up the batch and the rows, unlike its "
