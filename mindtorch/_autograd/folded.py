@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
 from .._base import forks
-from .._base.layout import contiguous_strides
+from .._base.layout import Layout, contiguous_strides, view_strides
 from .._device import CPU as HOST
 from .._dispatch import dispatcher
 from .._dispatch.aten import new_empty_strided, sum_dim_IntList as sum_dims
@@ -39,7 +40,7 @@ PLAIN = {float32, float64}  #: the dtypes in which NumPy computes as PyTorch doe
 #: Held while a node unfolds: two threads may inspect it.
 _unfolding = forks.lock()
 LINEAR, T, MM, ADDMM = registry["linear"], registry["t"], registry["mm"], registry["addmm"]
-VIEW, UNSAFE_VIEW = registry["view"], registry["_unsafe_view"]
+VIEW, CLONE, UNSAFE_VIEW = registry["view"], registry["clone"], registry["_unsafe_view"]
 LOG_SOFTMAX, NLL_LOSS = registry["_log_softmax"], registry["nll_loss_forward"]
 LOG_SOFTMAX_BACKWARD, NLL_LOSS_BACKWARD = registry["_log_softmax_backward_data"], registry["nll_loss_backward"]
 
@@ -116,12 +117,13 @@ def node_of(op: Operator, mask: int, edges: Sequence[Edge | None], order: int) -
 
 class FoldedLinear(Folded):
     """``t`` of the weight, then ``addmm``, or ``mm`` without a bias: gradients go to the bias, if there is one, the
-    input, if it requires grad, and the weight. Of an input of sequences, ``view`` makes rows before; without a bias,
-    ``_unsafe_view`` makes sequences of the result.
+    input, if it requires grad, and the weight. Of an input of sequences, ``view`` makes rows before, or ``clone`` and
+    ``_unsafe_view``; without a bias, ``_unsafe_view`` makes sequences of the result.
     """
 
     _width = 3
     sizes: tuple[int, ...] | None = None  #: of an input of sequences
+    copied = False  #: whether the strides of the input allow no view as rows
 
     def name(self) -> str:
         return ("AddmmBackward0" if self._links[0][0] == 0 else
@@ -151,11 +153,16 @@ class FoldedLinear(Folded):
         first, second = order - 2, order - 1  # ``view`` comes before ``t`` with a bias, and behind it without one
         if sizes is not None and not with_bias:
             order -= 1  # the last number is that of ``_unsafe_view``
-            first, second = (order - 1, order - 2) if 1 in edges else (order - 2, order - 1)
+            first, second = (order - 1, order - 2 - self.copied) if 1 in edges else (order - 2, order - 1)
         turned = node_of(T, 1, [edges[2]], second)
         turned._out_shape, turned._out_dtype = (columns, rows), self._out_dtype
+        if self.copied and 1 in edges:
+            copy = node_of(CLONE, 1, [edges[1]], first - 1)
+            copy._out_shape, copy._out_dtype = sizes, self._out_dtype
+            edges[1] = copy, 0
+        rows_by = UNSAFE_VIEW if self.copied else VIEW
         if sizes is not None and 1 in edges:
-            edges[1] = viewed(VIEW, edges[1], sizes, rows_of(sizes), self._out_dtype, first), 0
+            edges[1] = viewed(rows_by, edges[1], sizes, rows_of(sizes), self._out_dtype, first), 0
         factors = [edges.get(1), (turned, 0)]
         mask = 2 + (1 in edges)  # of the factors
         node = (node_of(ADDMM, 2 * mask + 1, [edges[0], *factors], order) if with_bias else
@@ -171,7 +178,7 @@ class FoldedLinear(Folded):
                 if sizes is not None:
                     if input._array is not array:
                         mat1, input_written = again(input, array), 0
-                    mat1 = kernel(VIEW)(mat1, rows_of(sizes))
+                    mat1 = kernel(rows_by)(mat1, rows_of(sizes))
                     if 1 in edges:
                         mat1._grad_fn, mat1._attr_version = edges[1][0], input_written
                         mat1._keys |= AUTOGRAD
@@ -191,6 +198,12 @@ class FoldedLinear(Folded):
 def rows_of(sizes: Sequence[int]) -> tuple[int, int]:
     """Return the shape of the rows of sequences."""
     return prod(sizes[:-1]), sizes[-1]
+
+
+@lru_cache(1 << 10)
+def has_no_rows(layout: Layout) -> bool:
+    """Return True if sequences of these strides have no view as rows."""
+    return layout.stride is not None and view_strides(layout.shape, layout.stride, rows_of(layout.shape)) is None
 
 
 def viewed(op: Operator, edge: Edge, shape: Any, out_shape: Any, dtype: Any, order: int) -> OperatorNode:
@@ -221,20 +234,28 @@ def fits(weight: Any, bias: Any) -> Any:
 
 def fold_linear(general: Kernel) -> Kernel:
     """Fold ``linear`` of a matrix if weight and bias are leaves that require grad, and no mode shows single calls."""
-    compute = kernel(LINEAR)
+    compute = of_any_strides(LINEAR)
 
     def record(input: Any, weight: Any, bias: Any = None) -> Any:
         if not local.grad_enabled:
             return compute(input, weight, bias)
         if dispatcher.mode & REDIRECTING or AnomalyMode.enabled or local.saved_tensor_hooks or not fits(weight, bias):
             return general(input, weight, bias)
-        array, matrix, sizes = input._array, weight._array, None
+        array, matrix, sizes, copied = input._array, weight._array, None, False
+        if (input._keys | weight._keys) & NONCONTIGUOUS:
+            copied = array.ndim > 2 and has_no_rows(input._layout or input._layout_of_plans())
+            if bias is not None or weight._keys & NONCONTIGUOUS or not copied:
+                return general(input, weight, bias)
         if array.ndim > 2:  # sequences, of which each row is an input
             sizes = array.shape
             if not (array.size and matrix.size and matrix.ndim == 2 and sizes[-1] == matrix.shape[1]
                     and input._dtype in PLAIN and input._dtype is weight._dtype
                     and (bias is None or bias._dtype is input._dtype)):
                 return general(input, weight, bias)
+        edge = input._grad_edge() if input._keys & AUTOGRAD else None
+        if copied:
+            input = input._contiguous_copy()
+            array = input._array
         if sizes is None or bias is None:
             result = compute(input, weight, bias)
         else:
@@ -242,7 +263,6 @@ def fold_linear(general: Kernel) -> Kernel:
         if result._grad_fn is not None:  # the kernel fell back to the composite
             return result
         node, to_weight = new(FoldedLinear), (2, grad_accumulator(weight), 0)
-        edge = input._grad_edge() if input._keys & AUTOGRAD else None
         links: tuple[Any, ...] = (to_weight,) if edge is None else ((1, *edge), to_weight)
         node._links = links if bias is None else ((0, grad_accumulator(bias), 0), *links)
         next_sequence_nr()  # that of ``t``
@@ -251,6 +271,8 @@ def fold_linear(general: Kernel) -> Kernel:
             node.sizes = sizes
             if edge is not None:
                 node._order = next_sequence_nr()  # one number more, for ``view``
+                if copied:
+                    node.copied, node._order = True, next_sequence_nr()  # and for ``clone``
             if bias is None:
                 node._order = next_sequence_nr()  # and for ``_unsafe_view``
         written = 0 if (cell := weight._version_counter) is None else cell[0]
@@ -330,7 +352,7 @@ def fold_cross_entropy(general: Kernel) -> Kernel:
 
 #: By composite: the wrapper that records it as one node, its operators, and whether inputs may have any strides.
 FOLDS: dict[str, tuple[Callable[[Kernel], Kernel], tuple[Operator, ...], bool]] = {
-    "linear": (fold_linear, (T, MM, ADDMM), False),
+    "linear": (fold_linear, (T, MM, ADDMM), True),
     "cross_entropy_loss": (fold_cross_entropy, (LOG_SOFTMAX, NLL_LOSS, LOG_SOFTMAX_BACKWARD, NLL_LOSS_BACKWARD), False),
 }
 

@@ -21,12 +21,12 @@ from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .anomaly import AnomalyMode
 from .derivative import OperatorNode
-from .folded import FOLDS, PLAIN, Folded, Kernel, fold, node_of, saved_at
+from .folded import FOLDS, PLAIN, Folded, Kernel, fold, node_of, of_any_strides, saved_at
 from .grad_mode import enable_grad
 from .node import Edge, Sent, new, next_sequence_nr
 
 EXPAND, VIEW, RESHAPE_ALIAS = registry["expand"], registry["view"], registry["_reshape_alias"]
-CLONE, UNSAFE_VIEW, BMM = registry["clone"], registry["_unsafe_view"], registry["bmm"]
+CLONE, UNSAFE_VIEW, BMM, MATMUL = registry["clone"], registry["_unsafe_view"], registry["bmm"], registry["matmul"]
 #: By the operator that ``reshape`` calls last: all operators before the product.
 STEPS = {VIEW: (EXPAND, VIEW), RESHAPE_ALIAS: (EXPAND, RESHAPE_ALIAS), UNSAFE_VIEW: (EXPAND, CLONE, UNSAFE_VIEW)}
 
@@ -149,13 +149,15 @@ def numbers_of(ways: tuple[Operator, Operator], are_linked: Any) -> int:
 
 def fold_matmul(general: Kernel) -> Kernel:
     """Fold ``matmul`` of two batches of matrices of one size, unless a mode shows single calls."""
+    compute = of_any_strides(MATMUL)
 
     def record(self: Any, other: Any) -> Any:
+        if not local.grad_enabled:
+            return compute(self, other)
         left, right, dtype = self._array.shape, other._array.shape, self._dtype
         if (len(left) < 3 or len(left) != len(right) or left[:-2] != right[:-2] or left[-1] != right[-2]
                 or dtype not in PLAIN or other._dtype is not dtype or 0 in left or not right[-1]
-                or not local.grad_enabled or dispatcher.mode & REDIRECTING or AnomalyMode.enabled
-                or local.saved_tensor_hooks):
+                or dispatcher.mode & REDIRECTING or AnomalyMode.enabled or local.saved_tensor_hooks):
             return general(self, other)
         links: tuple[Any, ...] = ()
         if self._keys & AUTOGRAD and (edge := self._grad_edge()) is not None:

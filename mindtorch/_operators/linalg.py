@@ -20,7 +20,7 @@ from .._dispatch.aten import (
     linalg_cross as cross, linalg_inv as inverse, mm, mv, norm_except_dim, outer, t, vdot,
 )
 from .._dispatch.dispatcher import is_unseen
-from .._dispatch.keys import AUTOGRAD, NONCONTIGUOUS
+from .._dispatch.keys import AUTOGRAD
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, INTEGER, bool_, int64, promote_types
@@ -370,7 +370,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return mm(input, t(weight)) if bias is None else addmm(bias, input, t(weight))
     check(ndim and weight.ndim,
           lambda: f"both arguments to linear need to be at least 1D, but they are {ndim}D and {weight.ndim}D")
-    if bias is not None and bias.numel() == weight.shape[0] and not input._keys & NONCONTIGUOUS:
+    if bias is not None and bias.numel() == weight.shape[0] and input.is_contiguous():
         rows = input.view((prod(input.shape[:-1]), input.shape[-1]))
         return addmm(bias, rows, t(weight)).view((*input.shape[:-1], weight.shape[0]))
     product = input.matmul(t(weight))

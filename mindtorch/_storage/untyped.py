@@ -173,11 +173,14 @@ class UntypedStorage(StorageBase):
 
     def add_alias(self, tensor: Tensor) -> None:
         """Register a tensor that uses this storage, for as long as it lives."""
-        aliases = self._aliases
-        aliases.append(ref(tensor))
-        if len(aliases) > self._prune_at:
-            self._aliases = [alias for alias in aliases if alias() is not None]
-            self._prune_at = max(16, 2 * len(self._aliases))
+        self._aliases.append(ref(tensor))
+        if len(self._aliases) > self._prune_at:
+            self.prune()
+
+    def prune(self) -> None:
+        """Forget the aliases that are gone."""
+        self._aliases = [alias for alias in self._aliases if alias() is not None]
+        self._prune_at = max(16, 2 * len(self._aliases))
 
     def aliases(self) -> list[Tensor]:
         """Return the live tensors that see this storage, oldest first."""

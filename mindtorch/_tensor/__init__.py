@@ -12,6 +12,7 @@ from copyreg import _slotnames  # type: ignore[attr-defined]
 from math import prod
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import ref
 
 import numpy as np
 
@@ -564,15 +565,21 @@ class Tensor(Methods, metaclass=_TensorType):
             out._keys = self._keys & OF_VIEWS
         else:
             out._keys, out._stride = self._keys & OF_VIEWS | NONCONTIGUOUS, stride
-        storage.add_alias(out)
+        (aliases := storage._aliases).append(ref(out))  # ``add_alias``, without the call
+        if len(aliases) > storage._prune_at:
+            storage.prune()
         if apart:
             return out
         out._base = self if base is None else base
         if cell[0]:
             out._attr_version = cell[0]
-        if not local.grad_enabled or (base is not None and (self._creation_meta is not None
-                                                            or self._view_func is not None)):
-            views.mark_view(out, self)
+        if base is None or (self._creation_meta is None and self._view_func is None):
+            if local.grad_enabled:
+                return out
+            if not local.inference and not out._base._keys & AUTOGRAD:
+                out._creation_meta = views.NO_GRAD
+                return out
+        views.mark_view(out, self)
         return out
 
     def _saved_alias(self) -> Tensor:

@@ -21,6 +21,8 @@ from ._hooks import GLOBAL_HOOKS, HookedCall, note_module, registered
 from ._state import State
 from .parameter import Buffer, Parameter
 
+NOTHING: dict[str, Any] = {}
+
 
 def typename(value: Any) -> str:
     """Return the name by which messages call a value's type (``torch.typename``)."""
@@ -158,10 +160,12 @@ class Module(HookedCall, State):
 
     def __getattr__(self, name: str) -> Any:
         state = self.__dict__
-        for table in ("_parameters", "_buffers", "_modules"):
-            found = state.get(table)
-            if found is not None and name in found:
-                return found[name]
+        if name in (found := state.get("_parameters") or NOTHING):  # spelled out: models read many names at every call
+            return found[name]
+        if name in (found := state.get("_buffers") or NOTHING):
+            return found[name]
+        if name in (found := state.get("_modules") or NOTHING):
+            return found[name]
         raise about(AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'"),
                     "no attribute", module=self, name=name)
 

@@ -26,11 +26,14 @@ def layer(t):
     return t.nn.functional.linear(x, weight, bias), x, weight, bias
 
 
-def sequences(t, with_bias=True, shape=(2, 1, 3)):
-    """Apply the layer to sequences, of which each row is one of its inputs."""
+def sequences(t, kind="with bias", shape=(2, 1, 3)):
+    """Apply the layer to sequences, of which each row is one of its inputs; ``copied`` have strides that allow no view
+    as rows.
+    """
     x, weight, bias, _ = given(t)
-    leaves = (x, weight, bias) if with_bias else (x, weight)
-    return t.nn.functional.linear(x.view(shape), *leaves[1:]), *leaves
+    leaves = (x, weight, bias) if kind == "with bias" else (x, weight)
+    given_rows = x.view(1, 2, 3).expand(2, 2, 3) if kind == "copied" else x.view(shape)
+    return t.nn.functional.linear(given_rows, *leaves[1:]), *leaves
 
 
 def loss(t, **settings):
@@ -66,10 +69,10 @@ def test_nodes_are_those_of_the_operators_also_after_the_backward_pass() -> None
     lambda t: [node.name() for node, _ in layer(t)[0].sum().grad_fn.next_functions],
     lambda t: gradients(t, *layer(t)),
     *(lambda t, case=case: gradients(t, *sequences(t, *case)) for case in (
-        (), (False,), (True, (1, 2, 1, 3)), (False, (1, 2, 1, 3)))),
-    *(lambda t, case=case: tree(sequences(t, *case)[0].grad_fn) for case in ((), (False,))),
+        (), ("without bias",), ("copied",), ("with bias", (1, 2, 1, 3)), ("without bias", (1, 2, 1, 3)))),
+    *(lambda t, case=case: tree(sequences(t, *case)[0].grad_fn) for case in ((), ("without bias",), ("copied",))),
     *(lambda t, case=case: (sequences(t, case)[0]._is_view(), sequences(t, case)[0].mul_(2).grad_fn.name())
-      for case in (True, False)),
+      for case in ("with bias", "without bias", "copied")),
     lambda t: gradients(t, *loss(t)),
     lambda t: gradients(t, *loss(t, reduction="sum")),
     lambda t: gradients(t, *loss(t, reduction="none")),
@@ -398,43 +401,43 @@ def numbered(node):
     return [node.name() for node in sorted(found, key=found.get)]
 
 
-def order_of_sequences(t, with_bias):
-    return numbered(sequences(t, with_bias)[0].grad_fn)
+def order_of_sequences(t, kind):
+    return numbered(sequences(t, kind)[0].grad_fn)
 
 
-def saved_of_sequences(t, with_bias):
-    node = sequences(t, with_bias)[0].grad_fn.next_functions[0][0]
-    rows = node._saved_mat1 if with_bias else node._saved_self
+def saved_of_sequences(t, kind):
+    node = sequences(t, kind)[0].grad_fn.next_functions[0][0]
+    rows = node._saved_mat1 if kind == "with bias" else node._saved_self
     return rows.tolist(), rows._is_view(), tree(rows.grad_fn), tree(node._saved_mat2.grad_fn)
 
 
-def sequences_of_replaced(t, with_bias):
-    out, *leaves = sequences(t, with_bias)
+def sequences_of_replaced(t, kind):
+    out, *leaves = sequences(t, kind)
     for leaf in leaves[:2]:
         leaf.data = leaf.data * 2
     return gradients(t, out, *leaves), tree(out.grad_fn)
 
 
-def sequences_of_written(t, with_bias):
-    out, *leaves = sequences(t, with_bias)
+def sequences_of_written(t, kind):
+    out, *leaves = sequences(t, kind)
     with t.no_grad():
         leaves[0].mul_(2)
     return gradients(t, out, *leaves)
 
 
-def sequences_written(t, with_bias):
-    out, *leaves = sequences(t, with_bias)
+def sequences_written(t, kind):
+    out, *leaves = sequences(t, kind)
     return gradients(t, out.relu_(), *leaves), out._is_view()
 
 
-def second_gradients_of_sequences(t, with_bias):
-    out, *leaves = sequences(t, with_bias)
+def second_gradients_of_sequences(t, kind):
+    out, *leaves = sequences(t, kind)
     grad, = t.autograd.grad((out ** 2).sum(), leaves[:1], create_graph=True)
     return [one.tolist() for one in t.autograd.grad((grad ** 2).sum(), leaves[:2])]
 
 
-@each_program(*(lambda t, program=program, with_bias=with_bias: program(t, with_bias)
-                for with_bias in (True, False) for program in (
+@each_program(*(lambda t, program=program, kind=kind: program(t, kind)
+                for kind in ("with bias", "without bias", "copied") for program in (
                     order_of_sequences, saved_of_sequences, sequences_of_replaced, sequences_of_written,
                     sequences_written, second_gradients_of_sequences)))
 def test_layers_of_sequences_are_pytorchs(program) -> None:

@@ -169,12 +169,14 @@ def linear(input: ndarray, weight: ndarray, bias: ndarray | None = None) -> Call
 
 
 def matmul(left: ndarray, right: ndarray) -> Product | None:
-    """Prepare one product with a matrix or vector, or a batched product of arrays of any strides without broadcasting.
+    """Prepare one product with a matrix or vector, or a batched product, of arrays of any strides: of one matrix with
+    each of a batch, or of two batches of one size.
     """
     if not are_floats(left, right) or not left.ndim or not right.ndim or not left.size or not right.size:
         return None
     if right.ndim > 2:
-        return batched if left.ndim == right.ndim and left.shape[:-2] == right.shape[:-2] else None
+        alike = left.ndim == right.ndim and left.shape[:-2] == right.shape[:-2]
+        return batched if alike or left.ndim == 2 else None
     if left.ndim <= 2:
         return dot
     last, shape = left.shape[-1], left.shape[:-1] + right.shape[1:]
