@@ -53,6 +53,16 @@ def test_products_of_many_numbers_are_exact(shape: tuple[int, ...]) -> None:
     assert units(torch.from_numpy(x).prod(-1), x.astype(np.float64).prod(-1)) < limit
 
 
+@pytest.mark.parametrize("columns", [1000, 1023, 1087])
+def test_what_vectors_leave_of_a_line_is_added_at_its_end(columns: int) -> None:
+    """Added one by one to the sum of the others, which is larger, each of them would be rounded."""
+    x = numbers(40, columns) + 1000
+    exact = abs(x[:, None].astype(np.float64) - x).sum(-1)
+    away = torch.from_numpy(abs(x[:, None] - x))
+    assert units(away.sum(-1) + torch.eye(40), exact + np.eye(40)) < 1.5
+    assert units(torch.pdist(torch.from_numpy(x), 1), exact[np.triu_indices(40, 1)]) < 1.5
+
+
 @pytest.mark.parametrize("shaped", [lambda x: x.T, lambda x: x[:, ::3], lambda x: x.reshape(7, 300, -1)])
 def test_sums_along_strided_axes_of_few_numbers_are_exact(shaped: Callable[[Any], Any]) -> None:
     x = abs(numbers(300, 21))
@@ -114,6 +124,27 @@ def test_a_common_part_of_gradients_does_not_pass_a_normalisation() -> None:
     out = torch.nn.functional.batch_norm(x, None, None, training=True)
     first, second = (torch.autograd.grad(out, x, weights + far, retain_graph=True)[0] for far in (0, 1000))
     assert (first - second).abs().max() < 1e-3
+
+
+@pytest.mark.parametrize(("out", "limit"), [((2, 3), 0.51), ((1, 1), 0.51), ((60, 51), 0.01), ((7, 3), 1.5)])
+def test_gradients_of_means_over_regions_are_rounded_once(out: tuple[int, int], limit: float) -> None:
+    """Where regions overlap, their shares are added."""
+    gradients = [torch.from_numpy(abs(numbers(2, 3, *out)) + 1) for _ in range(2)]
+    found, exact = (torch.autograd.grad(torch.nn.functional.adaptive_avg_pool2d(x, out), x, gradient)[0]
+                    for x, gradient in ((torch.ones(2, 3, 60, 51, requires_grad=True), gradients[0]),
+                                        (torch.ones(2, 3, 60, 51, dtype=torch.float64, requires_grad=True),
+                                         gradients[1].double())))
+    assert units(found, exact.numpy()) < limit
+
+
+def test_the_gradient_of_mish_keeps_its_digits_where_mish_is_almost_a_line() -> None:
+    x = np.linspace(-4, 4, 100_000, dtype=np.float32)
+    wide = x.astype(np.float64)
+    tanh = np.tanh(np.log1p(np.exp(wide)))
+    exact = tanh + wide * special.expit(wide) * (1 - tanh * tanh)
+    leaf = torch.from_numpy(x).requires_grad_()
+    torch.nn.functional.mish(leaf).sum().backward()
+    assert abs(leaf.grad.numpy() - exact).max() < 4 * UNIT
 
 
 def test_close_rows_keep_their_distance_beside_an_outlier() -> None:

@@ -35,6 +35,7 @@ ALLOWED = (
     (r"trapezoid", 100, "Few numbers are summed by a product with ones, in a quarter of NumPy's time."),
     (r"prod of a line", 12, "NumPy rounds each step of few numbers."),
     (r"linear|cov", 6, "BLAS adds in another order."),
+    (r"nuclear norm", 2, "LAPACK's steps come in another order."),
     (r"linalg\.(inv|solve|slogdet|det)", 1000,
      "LAPACK's steps come in another order, and the matrices are badly conditioned."),
 )
@@ -156,8 +157,9 @@ WAYS: dict[str, Callable[[Any], tuple[Any, Any]]] = {  #: views of a line, and d
 def reductions() -> Iterator[tuple[str, Row]]:
     for way, shaped in WAYS.items():
         for name, each in (("sum", False), ("mean", False), ("var", True), ("std", True), ("logsumexp", True)):
+            has_roots = name == "logsumexp" and way.startswith("short")  # at which the largest number is cancelled
             yield f"{name} of {way}", Row(lambda t, x, name=name, shaped=shaped: getattr(
-                (view := shaped(x))[0], name)(view[1]), each, least=24)
+                (view := shaped(x))[0], name)(view[1]), each, positive if has_roots else lambda x: x, least=24)
         for p in (1, 2, 3, 0.5):
             yield f"norm {p} of {way}", Row(lambda t, x, p=p, shaped=shaped: t.linalg.vector_norm(
                 (view := shaped(x))[0], p, view[1]), True, least=24)
@@ -246,7 +248,7 @@ def layers() -> Iterator[tuple[str, Row]]:
     for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "poisson_nll_loss",
                  "binary_cross_entropy_with_logits", "kl_div", "binary_cross_entropy", "gaussian_nll_loss"):
         numbers = (probabilities if name == "binary_cross_entropy" else
-                   moderate if name in ("poisson_nll_loss", "kl_div") else lambda x: x)
+                   scores if name == "poisson_nll_loss" else moderate if name == "kl_div" else lambda x: x)
 
         def loss(t: Any, x: Any, name: str = name) -> Any:
             other = x.detach().flip(0)
@@ -255,7 +257,7 @@ def layers() -> Iterator[tuple[str, Row]]:
             return found
 
         yield name, Row(loss, False, numbers)
-        yield f"grad of {name}", Row(gradient(loss, lambda x: x), True, numbers)
+        yield f"grad of {name}", Row(gradient(loss, lambda x: x), name != "poisson_nll_loss", numbers)  # it has a root
     for name in ("cross_entropy", "nll_loss", "multi_margin_loss"):
         def classes(t: Any, x: Any, name: str = name) -> Any:
             return getattr(t.nn.functional, name)(x, t.arange(len(x)) % x.shape[1])
@@ -352,8 +354,8 @@ def pointwise() -> Iterator[tuple[str, Row]]:
         "float_power": (lambda t, x: x.float_power(1.7), positive),
         "atan2": (lambda t, x: t.atan2(x, x.flip(0)), lambda x: x),
         "hypot": (lambda t, x: t.hypot(x, x.flip(0)), lambda x: x),
-        "logaddexp": (lambda t, x: t.logaddexp(x, x.flip(0)), lambda x: x),
-        "logaddexp2": (lambda t, x: t.logaddexp2(x, x.flip(0)), lambda x: x),
+        "logaddexp": (lambda t, x: t.logaddexp(x, x.flip(0)), positive),  # of others, it has roots
+        "logaddexp2": (lambda t, x: t.logaddexp2(x, x.flip(0)), positive),
         "remainder": (lambda t, x: t.remainder(x, x.flip(0)), positive),
         "fmod": (lambda t, x: t.fmod(x, x.flip(0)), positive),
         "div": (lambda t, x: x / x.flip(0), positive),

@@ -70,8 +70,15 @@ class Taps:
 @lru_cache(256)
 def regions(size: int, out: int) -> Taps:
     """Return the map of adaptive average pooling: means over regions as even as possible."""
+    sums, lengths = region_sums(size, out)
+    return Taps(sums.index, sums.weight / lengths[:, None], size, filled=True)
+
+
+@lru_cache(256)
+def region_sums(size: int, out: int) -> tuple[Taps, Array]:
+    """Return the map to the sums over the regions of ``regions``, and the lengths of these."""
     index, inside = region_places(size, out)
-    return Taps(index, inside / inside.sum(1, keepdims=True), size, filled=True)
+    return Taps(index, inside.astype(np.float64), size, filled=True), inside.sum(1)
 
 
 def region_places(size: int, out: int) -> tuple[Array, Array]:

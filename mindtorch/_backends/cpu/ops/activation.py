@@ -249,7 +249,7 @@ def mish(x: Any) -> Any:
 
 def mish_backward(grad: Any, x: Any) -> Any:
     tanh = np.tanh(softplus(x))
-    return grad * (tanh + x * sigmoid(x) * (1 - tanh * tanh))
+    return grad * (tanh + x * sigmoid(x) * ((1 - tanh) * (1 + tanh)))  # which cancels less than 1 - tanh**2
 
 
 def log_sigmoid_forward(x: Any) -> Any:

@@ -6,6 +6,7 @@ dimensions; the first of equal elements counts, and NaN is greatest. Means are s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
 from ...common.shapes import places
 from ..rows import MOST, Prepared
-from ..taps import region_places, regions
+from ..taps import region_places, region_sums, regions
 from ..windows import Array, Ints, keys_of_positions, middle, padded, room
 from . import AT_ONCE, CPU_KERNELS
 from .indexing import extreme, scatter_add_
@@ -368,8 +369,10 @@ def adaptive_avg_pool(dims: int) -> Callable[..., Array]:
 def adaptive_avg_pool_backward(dims: int) -> Callable[..., Array]:
     def row(grad_output: Array, self: Array) -> Array:
         grad = to_opmath(grad_output)
-        for d in range(-dims, 0):
-            grad = regions(self.shape[d], grad_output.shape[d]).adjoint.along(grad, d)
+        sums, lengths = zip(*map(region_sums, self.shape[-dims:], grad.shape[-dims:]), strict=True)
+        grad = grad / reduce(np.multiply.outer, lengths).astype(grad.dtype)
+        for d, sum_of in zip(range(-dims, 0), sums, strict=True):
+            grad = sum_of.adjoint.along(grad, d)
         return grad
 
     return row

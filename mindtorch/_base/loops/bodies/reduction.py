@@ -26,18 +26,27 @@ def number(key: Any) -> Any:
     return float_of(ordered(key))
 
 
+#: Numbers that the vectors of a sum take at once, on any processor; the others are added one by one.
+TOGETHER = 64
+
+
 def of_lines(name: str, kind: str, widen: Callable[[Any], Any]) -> None:
-    """Build the loop that sums each row in pieces of 2048 elements; the pieces are added in float64, so that rounding
-    errors stay small.
+    """Build the loop that sums each row in pieces of 2048 elements; the pieces, and what vectors leave of the row, are
+    added in float64, so that rounding errors stay small.
     """
+    @njit(fastmath=SUMS)
+    def sum_of(piece: Any) -> Any:
+        some = f32(0)
+        for i in range(len(piece)):
+            some += widen(piece[i])
+        return some
+
     def body(x: Any, out: Any) -> None:
+        whole = x.shape[1] - x.shape[1] % TOGETHER
         for row in range(len(x)):
-            total = f64(0)
-            for start in range(0, x.shape[1], 2048):
-                piece, some = x[row, start:start + 2048], f32(0)
-                for i in range(len(piece)):
-                    some += widen(piece[i])
-                total += some
+            total = f64(sum_of(x[row, whole:])) if whole < x.shape[1] else f64(0)
+            for start in range(0, whole, 2048):
+                total += sum_of(x[row, start:min(start + 2048, whole)])
             out[row] = f32(total)
 
     body.__name__ = body.__qualname__ = name
