@@ -66,6 +66,8 @@ def cumprod_grad(grad: Tensor, self: Tensor, result: Any, dim: int) -> Any:
     if not self.ndim or not self.numel():
         return grad
     dim = wrap_dim(dim, self.ndim)
+    if self.shape[dim] == 1:
+        return grad
     if not self.is_meta and not (self == 0).any():
         return backwards(cumsum, result.conj() * grad, dim) / self.conj()
     factors, grads = self.conj().unbind(dim), grad.unbind(dim)
