@@ -24,7 +24,19 @@ FREED = ("Trying to backward through the graph a second time (or directly access
 
 def twin(tensor: Any) -> Any:
     """Return an output outside the graph, for its node to save; by ``detach`` if a ``__torch_dispatch__`` is active."""
-    return detach(tensor) if is_seen(tensor) else tensor._saved_alias()
+    return _detached(tensor) if is_seen(tensor) else tensor._saved_alias()
+
+
+def _detached(tensor: Any) -> Any:
+    """Return what ``detach`` makes of a tensor, with the tangents that it drops."""
+    return _with_tangents(detach(tensor), tensor)
+
+
+def _with_tangents(out: Any, tensor: Any) -> Any:
+    if tensor._tangents is not None:
+        out._tangents = tensor._tangents
+        out._keys |= DUAL
+    return out
 
 
 class Saved:
@@ -54,7 +66,7 @@ class Saved:
             check_unchanged(tensor, self.version, node, self.output_nr, attach)
         if self.output_nr is not None:
             if is_seen(tensor):
-                tensor = detach(tensor)
+                tensor = _detached(tensor)
             if attach or local.grad_enabled:
                 return attached(tensor, node, self.output_nr)
         return tensor
@@ -143,10 +155,7 @@ def attached(tensor: Any, node: Any, output_nr: int) -> Any:
     out = tensor._shallow_copy_and_detach()
     out._grad_fn, out._output_nr = node, output_nr
     out._keys |= AUTOGRAD
-    if tensor._tangents is not None:
-        out._tangents = tensor._tangents
-        out._keys |= DUAL
-    return out
+    return _with_tangents(out, tensor)
 
 
 def save(tensor: Any, output_nr: int | None = None, node: Any = None) -> Saved:

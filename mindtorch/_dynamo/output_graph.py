@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import chain, count
@@ -43,6 +44,7 @@ class Scope:
         """Add an input behind those that there are."""
         names = {node.target for node in self.graph.nodes if node.op == "placeholder"}
         first = next((node for node in self.graph.nodes if node.op != "placeholder"), self.graph._root)
+        name = re.sub(r"\W", "_", name)
         free = next(one for one in chain([name], (f"{name}_{number}" for number in count(1))) if one not in names)
         with self.graph.inserting_before(first):
             node = self.graph.placeholder(free)

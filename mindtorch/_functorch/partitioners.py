@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node
+from ..utils._selective_checkpoint import CheckpointPolicy
 from . import config
 from ._aot_autograd.joint_nodes import is_primal, is_sym_node, is_tangent, must_recompute, output_of, reaching
 from ._aot_autograd.min_cut import choose_saved_values, is_view, packet_of
@@ -81,6 +83,17 @@ def _extract_fwd_bwd_modules(joint_module: GraphModule, saved_values: list[Node]
     return GraphModule(joint_module, forward), GraphModule(joint_module, backward)
 
 
+def keep_between_checkpoints(graph: Graph) -> None:
+    """Save a value that one checkpoint computes and a later one takes: it is an input of that one, from which alone the
+    backward pass computes it again (``cleanup_recompute_tags``).
+    """
+    for node in graph.nodes:
+        region = node.meta.get("ac_graph_id", inf)
+        if must_recompute(node) and any(must_recompute(user) and user.meta.get("ac_graph_id", 0) > region
+                                        for user in node.users):
+            node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
+
+
 def default_partition(joint_module: GraphModule, _joint_inputs: Any = None, *, num_fwd_outputs: int,
                       static_lifetime_input_indices: Any = None, recompute_views: bool = False, **_: Any) -> Halves:
     """Divide a joint graph as eager execution does: the forward graph has the nodes that were traced before the
@@ -89,6 +102,7 @@ def default_partition(joint_module: GraphModule, _joint_inputs: Any = None, *, n
 
     What ``utils.checkpoint`` marked is not saved, but computed again, and so are views with ``recompute_views``.
     """
+    keep_between_checkpoints(joint_module.graph)
     nodes = [node for node in joint_module.graph.nodes if not is_tangent(node)]
     last = max(i for i, node in enumerate(nodes) if is_primal(node) or node.meta.get("partitioner_tag") == "is_forward")
     forward = {*nodes[:last + 1]}
@@ -124,6 +138,7 @@ def min_cut_rematerialization_partition(joint_module: GraphModule, _joint_inputs
     ``config.activation_memory_budget`` is how much may be saved: from 0, the inputs alone, to 1, all that saves time.
     """
     joint_module.graph.eliminate_dead_code()
+    keep_between_checkpoints(joint_module.graph)
     saved = choose_saved_values(joint_module.graph, _extract_fwd_bwd_outputs(
         joint_module, num_fwd_outputs=num_fwd_outputs), config.activation_memory_budget)
     symbols = [node for node in saved if is_sym_node(node)]

@@ -15,6 +15,7 @@ import mindtorch
 from mindtorch import vmap
 from mindtorch._dynamo.testing import CompileCounterWithBackend, EagerAndRecordGraphs
 from mindtorch.func import functional_call, grad, jvp, stack_module_state, vjp
+from mindtorch.fx.experimental.proxy_tensor import make_fx
 from mindtorch.nn.functional import dropout
 from mindtorch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
@@ -49,6 +50,13 @@ def ensemble(torch: Any) -> Callable[..., Any]:
 def per_sample(torch: Any) -> Callable[..., Any]:
     layer = linear(torch)
     return lambda x: torch.vmap(torch.func.grad(squares(torch, layer)), (None, 0))(dict(layer.named_parameters()), x)
+
+
+def by_parameters(torch: Any) -> Callable[..., Any]:
+    """Return a program of names with dots."""
+    net = torch.nn.Sequential(linear(torch), torch.nn.Tanh())
+    parameters = {name: parameter.detach() for name, parameter in net.named_parameters()}
+    return lambda x: torch.func.jacrev(lambda p: torch.func.functional_call(net, p, (x,)).sum(0))(parameters)
 
 
 def of_vjp(torch: Any) -> Callable[..., Any]:
@@ -138,6 +146,8 @@ PROGRAMS: dict[str, Callable[[Any], Callable[..., Any]]] = {
         x[0], x[1]),
     "jacfwd": lambda torch: lambda x: torch.func.jacfwd(lambda a: (a ** 2, a.sin()), has_aux=True)(x[0]),
     "hessian": lambda torch: lambda x: torch.func.hessian(lambda a: (a ** 3).sum())(x[0]),
+    "hessian of what saves its result": lambda torch: lambda x: torch.func.hessian(lambda d: (x @ d["w"]).tanh().sum())(
+        {"w": x[:3]}),
     "vjp": of_vjp,
     "vjp with auxiliary results": of_aux,
     "jvp": lambda torch: lambda x: torch.func.jvp(lambda r, s: {"k": r * s}, (x, x + 1), (x, x)),
@@ -147,6 +157,7 @@ PROGRAMS: dict[str, Callable[[Any], Callable[..., Any]]] = {
         lambda layer, x: torch.func.functional_call(layer, {"weight": x[:2]}, (x,)), linear(torch)),
     "gradients of each sample": per_sample,
     "an ensemble": ensemble,
+    "a Jacobian by parameters": by_parameters,
     "a checkpoint": in_checkpoint,
     "a checkpoint of a module": in_checkpoint_of_module,
 }
@@ -268,6 +279,19 @@ def test_random_numbers_without_a_setting_are_an_error() -> None:
         compiled(mindtorch.zeros(4, 3))
 
 
+@pytest.mark.parametrize("name", ["tanh", "exp", "sqrt", "sigmoid"])
+def test_results_that_are_saved_keep_tangents_in_a_trace(name: str) -> None:
+    """The derivative reads its result, whose tangent ``detach`` would drop."""
+    x = mindtorch.arange(1.0, 4.0)
+
+    def program(x):
+        return jvp(grad(lambda y: getattr(y, name)().sum()), (x,), (x,))[1]
+
+    expected = oracle.func.jvp(oracle.func.grad(lambda y: getattr(y, name)().sum()), (oracle.arange(1.0, 4.0),),
+                               (oracle.arange(1.0, 4.0),))[1]
+    oracle.testing.assert_close(oracle.tensor(make_fx(program)(x)(x).tolist()), expected)
+
+
 def test_random_numbers_are_drawn_under_modes_below_transforms() -> None:
     """A mode sees the numbers of all elements drawn at once."""
     from mindtorch._subclasses.fake_tensor import FakeTensorMode
@@ -344,6 +368,16 @@ def test_backward_pass_computes_a_checkpoint_again() -> None:
     found, x.grad = x.grad, None
     _, forward, _ = halves(chain, x)
     assert len(saved(forward)) == 3 and x.grad.equal(found)
+
+
+def test_values_between_checkpoints_are_saved() -> None:
+    def program(x):
+        for function in (mindtorch.sin, mindtorch.cos, mindtorch.exp):
+            x = checkpoint(function, x, use_reentrant=False)
+        return x
+
+    _, forward, _ = halves(program, mindtorch.arange(3.0, requires_grad=True))
+    assert saved(forward) == ["primals_1", "sin", "cos"]
 
 
 def test_policy_of_a_checkpoint_says_which_results_are_saved() -> None:

@@ -100,9 +100,12 @@ def function_behind(variable: Variable) -> Any:
 class Body:
     """A function of the interpreted program that becomes a graph when it is called with examples."""
 
-    def __init__(self, tx: Translator, function: Variable, name: str, flat: bool = False) -> None:
-        """``flat``: the graph returns a tuple of tensors; else what the function returns, in its structure."""
-        self.tx, self.function, self.flat = tx, function, flat
+    def __init__(self, tx: Translator, function: Variable, name: str, operands: list[Node] | None = None) -> None:
+        """With ``operands``, the inputs have their names, and the graph returns a tuple of tensors; else it returns
+        the function's result in its structure.
+        """
+        self.tx, self.function, self.is_flat = tx, function, operands is not None
+        self.names = [node.name for node in operands or ()]
         self.__name__ = function.code.co_name if isinstance(function, FunctionVariable) else name
         self.module: GraphModule | None = None
         self.outside: list[Node] = []  #: what the function reads
@@ -133,7 +136,7 @@ class Body:
                 if isinstance(leaf, Passed):
                     raise Break(f"{self.function} returns {leaf.variable}, which no graph has")
             returned = argument_of(result)
-            if self.flat:
+            if self.is_flat:
                 self.leaves = leaves
                 returned = tuple([one for one in tree_leaves(returned) if isinstance(one, Node)])
             scope.graph.output(map_arg(returned, output.own))
@@ -156,7 +159,7 @@ class Body:
         if isinstance(value, Passed):
             return value.variable
         if isinstance(value, Tensor):
-            return TensorVariable(scope.input(name, value), value)
+            return TensorVariable(scope.input(self.names.pop(0) if self.names else name, value), value)
         empty: Any = self.tx.made(type(value)()) if type(value) in (tuple, list) or isinstance(value, dict) else None
         if isinstance(empty, SequenceVariable):
             empty.list += self._variables(scope, value, name)
@@ -180,7 +183,7 @@ class Body:
         places = iter(leaves)
         return self._variable(None, tree_unflatten([Passed(next(places)) for _ in leaves], self._spec))
 
-    def node(self, label: str) -> Node:
+    def node(self, label: str, meta: dict[str, Any] | None = None) -> Node:
         """Return the node of the graph in the outer graph."""
         output = self.tx.output
         if self.module is None:
@@ -188,6 +191,7 @@ class Body:
         scope, number = output.scopes[-1], 0
         while f"{label}_{number}" in scope.modules:
             number += 1
+        self.module.meta.update(meta or {})
         scope.modules[f"{label}_{number}"] = self.module
         found: Node = output.node("get_attr", f"{label}_{number}", (), {}, None)
         return found
@@ -346,12 +350,11 @@ def apply(transform: Callable[..., Any], tx: Translator, func: Variable, *args: 
 def _whole(tx: Translator, target: Any, label: str, function: Variable, args: Any, kwargs: dict[str, Variable],
            settings: dict[str, Any], meta: dict[str, Any] | None = None) -> Variable:
     """Call a function as one node, whose operands are the tensors that the function takes or reads."""
-    body = Body(tx, function, label, flat=True)
     given = [leaf for leaf in tree_leaves((tuple(map(argument_of, args)), {
         name: argument_of(arg) for name, arg in kwargs.items()})) if isinstance(leaf, Node)]
+    body = Body(tx, function, label, given)
     run(tx, body, *map(example_of, args), **{name: example_of(arg) for name, arg in kwargs.items()})
-    graph = body.node(f"{label}_body")
-    body.module.meta.update(meta or {})
+    graph = body.node(f"{label}_body", meta)
     tensors = tuple([leaf for leaf in body.leaves if isinstance(leaf, Tensor)])
     made = iter(added(tx, target, (graph, *given, *body.outside), settings, tensors).items(tx))
     return body.result([next(made) if isinstance(leaf, Tensor) else tx.made(leaf) for leaf in body.leaves])
@@ -365,8 +368,8 @@ def call_wrap(tx: Translator, function: Variable, *args: Variable, **kwargs: Var
 def call_checkpoint(tx: Translator, function: Variable, *args: Variable, **kwargs: Variable) -> Variable:
     """Call ``utils.checkpoint``. As in PyTorch, both of its ways are one in a graph."""
     kwargs.pop("use_reentrant", None)
-    settings = {name: kwargs.pop(name).value for name in ("preserve_rng_state", "determinism_check", "early_stop")
-                if name in kwargs}
+    names: tuple[str, ...] = "preserve_rng_state", "determinism_check", "early_stop"
+    settings = {name: kwargs.pop(name).value for name in names if name in kwargs}
     kwargs.pop("debug", None)
     contexts, meta = kwargs.pop("context_fn", None), {}
     if contexts is not None and (found := function_behind(contexts)) is not noop_context_fn:
