@@ -416,7 +416,7 @@ def _tangents_of_scattered(step: Step) -> list[Any]:
 def _tangents_of_logcumsumexp(step: Step) -> list[Any]:
     """Return the tangent of ``logcumsumexp``: its row takes the logarithm of ``grad``, with no derivative at zero."""
     self, dim = step.args
-    if not self.ndim:
+    if not self.ndim or not self.numel():
         return [step.tangents[0]]
     weights = (self - real(self).amax(dim, True)).exp()
     return [(weights * step.tangents[0]).cumsum(dim) / (weights.cumsum(dim) + 1e-13)]  # which may be 0

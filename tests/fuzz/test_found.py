@@ -151,6 +151,8 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
             (0, "amin(0)[1:]"), (0, "amax(0, True)[:, 1:]"), (1, "amax()"), (0, "nan_to_num(-5).amax(1)"))},
     "second gradient of running products of one factor": ("second gradients", "v2 = v0.cumprod(1)", [
         torch.tensor([[0.75], [2.5], [-1.25]]), floats()]),
+    **{f"tangent of logcumsumexp of shape {shape}": ("tangents", f"v1 = v0.logcumsumexp({dim})", [torch.ones(shape)])
+       for shape, dim in (((0, 3), 0), ((0, 3), 1), ((3, 0), 1), ((), 0))},
     "quotient of complex numbers that is rounded before it is an integer": (
         "plainly", "v1 = (v0 / v0).real.long()", [torch.complex(*[torch.arange(1.0, 33).double() / 7] * 2)]),
 }
