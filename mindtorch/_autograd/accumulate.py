@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .._base import forks
@@ -61,6 +61,20 @@ def grad_accumulator(tensor: Any) -> AccumulateGrad:
         else:
             node._out_shape, node._out_dtype = array.shape, tensor._dtype
     return node
+
+
+def links_of(inputs: Sequence[Any], wanted: Sequence[int]) -> tuple[list[tuple[int, Node, int]], bool]:
+    """Return a node's links to the ``wanted`` ones of its inputs, and whether these are leaves alone."""
+    links: list[tuple[int, Node, int]] = []
+    ends = True
+    for number in wanted:
+        tensor = inputs[number]
+        if tensor._base is None and tensor._grad_fn is None:
+            links.append((number, grad_accumulator(tensor), 0))
+        elif (edge := tensor._grad_edge()) is not None:
+            ends = ends and edge[0].__class__ is AccumulateGrad
+            links.append((number, edge[0], edge[1]))
+    return links, ends
 
 
 def accumulate(variable: Any, gradient: Any, own: bool, seen: bool = True) -> None:

@@ -210,7 +210,7 @@ def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, 
                 node.release_variables()
         links = results.links if results.__class__ is Sent else node._links
         if len(links) > 1 and joins is None:
-            joins = Task.count(node)[1]
+            joins = {} if node._ends else Task.count(node)[1]
         makes = node._makes_gradients and not create_graph and (node._hooks is None or not node._hooks.post)
         gives_own = makes and (node._gives_own or (own and len(links) == 1))
         for position, target, number in links:

@@ -52,6 +52,7 @@ class Node:
     #: Whether each gradient is a new tensor or one that arrived. A user's function may also store gradients.
     _makes_gradients = False
     _gives_own = False  #: whether each gradient is new, in memory of its own
+    _ends = False  #: whether its links lead to leaves alone, each to another one
     _holds = True  #: whether it may hold tensors, which a pass frees
     _keeps_dtype = False  #: if False, a complex gradient for a real input is reduced to its real part, else refused
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._autograd.accumulate import links_of
 from .._autograd.engine import grad
 from .._autograd.node import Node, new, next_sequence_nr
 from .._autograd.saved import Saved, freed, save, saved_as
@@ -380,8 +381,10 @@ class CompiledGraph:
         node._order = next_sequence_nr()
         node.entry = self
         node._width = len(inputs)
-        node._links = tuple([(number, edge[0], edge[1]) for number in joint.wanted
-                             if (edge := inputs[number]._grad_edge()) is not None])
+        links, ends = links_of(inputs, joint.wanted)
+        node._links = tuple(links)
+        if ends and not self.attributes:  # which may be inputs, too
+            node._ends = True
         node._inputs, node._versions = inputs, tuple([
             0 if (cell := tensor._version_counter) is None else cell[0] for tensor in inputs])
         node._several, node._out_shape, node._out_dtype = self.described or described_by(
