@@ -2,10 +2,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import ModuleType
 from typing import Any
+
+from .._base.settings import Settings
 
 recompile_limit = 8  #: programs of one function; calls that fit none of them then run as they are written
 accumulated_recompile_limit = 256  #: programs of one function over all its wrappers
@@ -35,7 +34,7 @@ use_lazy_graph_module = True
 ALIASES = {"cache_size_limit": "recompile_limit", "accumulated_cache_size_limit": "accumulated_recompile_limit"}
 
 
-class _Config(ModuleType):
+class _Config(Settings):
     """The module's class: it knows former names, and refuses options that do not exist."""
 
     def __getattr__(self, name: str) -> Any:
@@ -52,25 +51,6 @@ class _Config(ModuleType):
     def __delattr__(self, name: str) -> None:
         name = ALIASES.get(name, name)  # deleting an option restores its default, as ``unittest.mock.patch`` expects
         super().__setattr__(name, DEFAULTS[name])
-
-    @contextmanager
-    def patch(self, changes: Any = None, value: Any = None, **named: Any) -> Iterator[None]:
-        """Set options for a block or a function (``torch._dynamo.config.patch``).
-
-        Takes one name and its value, a dictionary, or keywords.
-
-        Raises:
-            AttributeError: if there is no such option.
-        """
-        wanted = {changes: value} if isinstance(changes, str) else {**(changes or {}), **named}
-        before = {name: getattr(self, name) for name in wanted}
-        try:
-            for name, new in wanted.items():
-                setattr(self, name, new)
-            yield
-        finally:
-            for name, old in before.items():
-                setattr(self, name, old)
 
 
 DEFAULTS = {name: value for name, value in globals().items() if isinstance(value, (bool, int))}

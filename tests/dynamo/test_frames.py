@@ -4,6 +4,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import importlib
 import itertools
 import logging
 from collections.abc import Sequence
@@ -595,6 +596,24 @@ def test_options_are_those_of_inductor_by_name_and_type() -> None:
     torch.compile(len, options={"max_autotunee": True}, backend="eager")
     assert torch._inductor.list_mode_options("reduce-overhead") == {"triton.cudagraphs": True}
     assert {*torch._inductor.list_mode_options("max-autotune")} <= {*torch._inductor.list_options()}
+
+
+@pytest.mark.parametrize("lib", ["mindtorch", "torch"])
+def test_settings_of_inductor_are_read_set_and_patched(lib) -> None:
+    pytest.importorskip(lib, reason="PyTorch, the reference of these tests, is not installed")
+    config = importlib.import_module(f"{lib}._inductor.config")
+    before = config.get_config_copy()
+    assert config.epilogue_fusion is True and config.triton.cudagraphs is False and config.cpp.min_chunk_size == 512
+    config.coordinate_descent_tuning = config.triton.unique_user_kernel_names = True
+    with config.patch({"triton.cudagraphs": True}), config.patch(max_fusion_size=3):
+        assert config.triton.cudagraphs is True and config.max_fusion_size == 3
+    changed = {name for name, value in config.get_config_copy().items() if value != before[name]}
+    assert changed == {"coordinate_descent_tuning", "triton.unique_user_kernel_names"}
+    config.load_config(before)
+    assert config.coordinate_descent_tuning is before["coordinate_descent_tuning"]
+    for name in ("epilogue_fusions", "triton"):
+        with pytest.raises(AttributeError):
+            setattr(config, name, True)
 
 
 def test_a_tuple_that_a_result_holds_twice_is_one_tuple() -> None:
