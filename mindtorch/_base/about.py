@@ -45,7 +45,8 @@ class About:
 
 def about(error: E, kind: str, **facts: Any) -> E:
     """Attach a kind and facts to an error, and return it."""
-    error.__dict__["_about"] = About(kind, weakly(facts))  # works even if an error's attributes cannot be set
+    referred = {key: fact if fact.__class__ in _PLAIN else weakly(fact) for key, fact in facts.items()}
+    error.__dict__["_about"] = About(kind, referred)  # works even if an error's attributes cannot be set
     return error
 
 

@@ -11,6 +11,7 @@ from .symbolic import SymInt
 
 _new: Any = tuple.__new__
 _item: Any = tuple.__getitem__
+INT = {int}
 
 
 class Size(tuple[int, ...]):
@@ -20,9 +21,9 @@ class Size(tuple[int, ...]):
     __module__ = "mindtorch"  # where pickles find it
 
     def __new__(cls, sizes: Iterable[Any] = ()) -> Size:
-        made = tuple.__new__(cls, sizes)
-        if all(n.__class__ is int for n in made):
-            return made
+        made = _new(cls, sizes)
+        if INT.issuperset(map(type, made)):
+            return made  # type: ignore[no-any-return]
         numbers = []
         for i, n in enumerate(made):
             try:

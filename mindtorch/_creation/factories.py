@@ -128,7 +128,7 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: DType | None = Non
 def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
          device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Return a tensor filled with a number, of the number's dtype unless given (``torch.full``)."""
-    if isinstance(fill_value, Tensor) and not fill_value.requires_grad:
+    if fill_value.__class__ in TENSOR_TYPES and not fill_value.requires_grad:
         fill_value = fill_value.item()
     elif not isinstance(fill_value, (int, float, complex, np.number, np.bool_, *SYMBOLIC)):
         raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not "

@@ -325,6 +325,9 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
     if in_order and len(where) == 2 and all(place == 1 for place, _ in (*lists, *changes, *repeats)):  # x.sum(1)
         changes += [(position, partial(_repeated, times)) for position, times in repeats]
         return _second_changed(call, otherwise, *(pairs[0][1] if pairs else None for pairs in (lists, changes)))
+    alone = in_order and not repeats and len(lists) == 1
+    if alone and (made := _list_alone(call, otherwise, len(args), (*kwargs,), *lists[0], changes)) is not None:
+        return made
     count, names = len(args), tuple(kwargs)
     template = [None if position in where else value for position, value in enumerate(canonical)]
 
@@ -352,6 +355,29 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
         return call(*values)
 
     return shortcut
+
+
+def _list_alone(call: Callable[..., Any], otherwise: Callable[..., Any], count: int, names: tuple[str, ...], at: int,
+                are: Callable[[Any], bool], changes: list[Any]) -> Callable[..., Any] | None:
+    """Return a binder for arguments in order of which one is a list, to be checked: one of ints that is taken as it is,
+    or the first, of tensors, which is copied. None for other changes.
+    """
+    if are is _are_ints and not changes:  # torch.layer_norm(x, (3,), weight, bias, eps)
+        def shortcut(*given: Any) -> Any:
+            if not INT.issuperset(map(type, given[at])):
+                return otherwise(given[:count], dict(zip(names, given[count:], strict=True)))
+            return call(*given)
+
+        return shortcut
+    if changes != [(0, list)]:
+        return None
+
+    def of_tensors(tensors: Any, *rest: Any) -> Any:  # torch.cat(tensors, dim)
+        if not are(tensors):
+            return otherwise((tensors, *rest)[:count], dict(zip(names, (tensors, *rest)[count:], strict=True)))
+        return call([*tensors], *rest)
+
+    return of_tensors
 
 
 def _second_changed(call: Callable[..., Any], otherwise: Callable[..., Any], are: Callable[[Any], bool] | None,

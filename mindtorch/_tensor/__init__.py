@@ -170,9 +170,6 @@ class _TensorType(type):
         shown = inspect.signature(made)
         return shown.replace(parameters=[*shown.parameters.values()][1:])
 
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return type.__instancecheck__(cls, instance)
-
 
 class Tensor(Methods, metaclass=_TensorType):
     """A multi-dimensional array of one dtype on one device (``torch.Tensor``)."""

@@ -366,7 +366,8 @@ def _of_one(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, 
             else:
                 if array.__class__ is not ndarray:
                     array = np.asarray(array)
-                if is_ufunc or (array.dtype is result.np and is_own(array, [self._array])):
+                if is_ufunc or (array.dtype is result.np and (
+                        (array.base is None and array is not self._array) or is_own(array, [self._array]))):
                     out = new(Tensor)
                     out._array, out._dtype, out._keys = array, result, CPU
                     return out

@@ -19,7 +19,7 @@ from .rows import Rows
 Step = tuple[Ints, np.dtype, int, Ints, Ints | None, Layout | None]
 #: Most views in one plan; most plans of several views, which take some 20 MB at most.
 KEPT_PIECES, KEPT_PLANS = 1 << 11, 1 << 6
-BOUNDS, KINDS = {int, type(None)}, {slice, int, type(None), type(Ellipsis)}
+KINDS = {slice, int, type(None), type(Ellipsis)}
 _indexed = Plans()  #: plans of ``basic_view``, by layout and index
 
 
@@ -36,10 +36,12 @@ def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
     for item in index:
         kind = item.__class__
         if kind is slice:
-            key.append((item.start, item.stop, item.step))
-            if not BOUNDS.issuperset(map(type, key[-1])):  # an object whose ``__index__`` may change
+            start, stop, step = item.start, item.stop, item.step
+            if not ((start is None or start.__class__ is int) and (stop is None or stop.__class__ is int)
+                    and (step is None or step.__class__ is int)):  # an object whose ``__index__`` may change
                 step = basic_step(self, index)
                 return step and self._view_by(*step)
+            key.append((start, stop, step))
         elif kind is int or item is None or item is Ellipsis:
             key.append(item)
         else:

@@ -153,8 +153,12 @@ EXACT_POWERS: dict[Any, Callable[..., Any]] = {
 
 
 def power_of_number(x: Any, y: Any, out: Any = None) -> Any:
-    exact = EXACT_POWERS.get(np.asarray(y).item())
+    exact = EXACT_POWERS.get(y if y.__class__ is int or y.__class__ is float else np.asarray(y).item())
     return np.power(x, y, out) if exact is None or _is_integer(x) or x.dtype == np.float16 else exact(x, out)
+
+
+def rsqrt(x: Any) -> Any:
+    return np.reciprocal(np.sqrt(x)) if x.dtype.kind == "f" else 1 / np.sqrt(x)
 
 
 def sign(x: Any) -> Any:
@@ -396,7 +400,7 @@ CPU_KERNELS.update({
     "abs": np.absolute,
     "signbit": lambda x: np.signbit(x) if x.dtype.kind == "f" else np.less(x, 0),
     "reciprocal": lambda x: 1 / x,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "rsqrt": rsqrt,
     "sigmoid": in_blocks(sigmoid, writes=True, loop=loops.sigmoid),
     "sigmoid_backward": lambda grad, output: grad * np.conj((1 - output) * output),
     "tanh_backward": lambda grad, output: grad * np.conj(1 - output * output),
