@@ -1,6 +1,7 @@
 """The version that programs ask for: PyTorch's, which this library follows, and its own behind a plus sign."""
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -29,44 +30,31 @@ def _key(version: str) -> tuple[Any, ...]:
             locals_)
 
 
+def _comparison(name: str) -> Any:
+    """Return a method that compares versions; as texts, where one is no version."""
+    compare, of_texts = getattr(operator, name), getattr(str, f"__{name}__")
+
+    def method(self: str, other: Any) -> Any:
+        if not isinstance(other, Iterable):
+            return NotImplemented
+        try:
+            return compare(_key(str(self)), _key(other if isinstance(other, str) else ".".join(map(str, other))))
+        except ValueError:
+            return of_texts(self, other)
+
+    return method
+
+
 class TorchVersion(str):
     """A version as text that is compared as a version, with another, its text, or its numbers
     (``torch.torch_version.TorchVersion``): ``torch.__version__ >= "2.1"``, ``torch.__version__ > (2, 1)``.
     """
 
-    def _ordered(self, other: Any) -> tuple[Any, Any]:
-        text = other if isinstance(other, str) else None
-        if text is None and isinstance(other, Iterable):
-            text = ".".join(map(str, other))
-        if text is None:
-            raise TypeError(f"a version cannot be compared with a {type(other).__name__}")
-        try:
-            return _key(str(self)), _key(text)
-        except ValueError:  # it is no version: texts are compared
-            return str(self), text
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Iterable):
-            return False
-        mine, theirs = self._ordered(other)
-        return bool(mine == theirs)
+    __lt__, __le__, __gt__, __ge__ = map(_comparison, ("lt", "le", "gt", "ge"))
+    __eq__ = _comparison("eq")
 
     def __ne__(self, other: object) -> bool:
         return not self == other
-
-    def __lt__(self, other: Any) -> bool:
-        mine, theirs = self._ordered(other)
-        return bool(mine < theirs)
-
-    def __le__(self, other: Any) -> bool:
-        return not self > other
-
-    def __gt__(self, other: Any) -> bool:
-        mine, theirs = self._ordered(other)
-        return bool(mine > theirs)
-
-    def __ge__(self, other: Any) -> bool:
-        return not self < other
 
     __hash__ = str.__hash__
 

@@ -1,6 +1,7 @@
 """The small names that every program has say and raise what those of a PyTorch for the CPU do."""
 from __future__ import annotations
 
+import operator
 import subprocess
 import sys
 import warnings
@@ -244,3 +245,22 @@ def test_what_is_asserted_of_an_element_stays_in_a_graph(backend: str) -> None:
     assert x.grad.tolist() == [2, 2]
     with pytest.raises(RuntimeError, match="negative"):
         positive(-x)
+
+
+VERSIONS = ("1.0", "1.0.0", "1.0a1", "1.0b2", "1.0rc1", "1.0.dev3", "1.0a1.dev3", "1.0.post1", "1.0.post1.dev2",
+            "1.0+cu1", "1.0+cu2.3", "1.0+3", "v1.2", "1.10", "1.9", "2", "no version", "")
+
+
+@pytest.mark.parametrize("one", VERSIONS)
+def test_versions_have_pytorchs_order(one: str) -> None:
+    orders = []
+    for library in (mindtorch, torch):
+        made = library.torch_version.TorchVersion(one)
+        numbers = [(1, 0), [1, 9, 0], (1, "10")] if one[:1].isdigit() else []
+        orders.append([(other, made < other, made <= other, made == other, made > other, made >= other)
+                       for other in (*VERSIONS, *numbers)])
+        assert made != 1 and made != (3,) and not operator.ne(made, one)
+        for wrong in (1, 2.0, None, *[(1, 0)] * (not numbers and one != "v1.2")):
+            with pytest.raises(TypeError, match="not supported between instances of 'TorchVersion' and"):
+                _ = made < wrong
+    assert orders[0] == orders[1]

@@ -125,6 +125,51 @@ def test_a_backend_gets_the_largest_parts() -> None:
     assert [node.op for node in fused.graph.nodes].count("call_module") == 2 and torch.equal(fused(x), expected)
 
 
+def decided(library, decide):
+    """Return the nodes of a program that a decision takes, which has the module of decisions, and a function that gives
+    a node's target in its tables.
+    """
+    class Program(library.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer, self.weight = library.nn.Linear(2, 2), library.nn.Parameter(library.ones(2))
+
+        def forward(self, x, y):
+            return library.add(self.layer(x) * self.weight, other=x).relu(), library.where(y > 0, 3, y), x.shape[0] + 1
+
+    module = library.fx.symbolic_trace(Program())
+    library.fx.passes.shape_prop.ShapeProp(module).propagate(library.ones(3, 2), library.arange(2))
+    modules, space = dict(module.named_modules()), library.fx.passes.operator_support
+    tools, nodes = library.fx.passes.tools_common, {node.name: node for node in module.graph.nodes}
+    support = decide(library, space, lambda name: tools.get_node_target(modules, nodes[name]))
+    return [name for name, node in nodes.items() if support.is_node_supported(modules, node)]
+
+
+def by_name(space, *names):
+    return space.create_op_support(lambda modules, node: node.name in names and "layer" in modules)
+
+
+@pytest.mark.parametrize("decide", [
+    lambda t, space, target: space.OperatorSupport(),
+    lambda t, space, target: space.OperatorSupport({target("relu"): None, target("layer"): None}),
+    lambda t, space, target: space.OperatorSupport({target("mul"): (([t.float32], [t.float32]), {})}),
+    lambda t, space, target: space.OperatorSupport({target("mul"): (([t.float32], [t.int64]), {})}),
+    lambda t, space, target: space.OperatorSupport({target("mul"): ((None, None, [t.int64]), {"out": [t.int64]})}),
+    lambda t, space, target: space.OperatorSupport({target("add"): (([t.float32],), {"other": [t.float32]})}),
+    lambda t, space, target: space.OperatorSupport({target("add"): (([t.float32],), {"other": [t.float64]})}),
+    lambda t, space, target: space.OperatorSupport({target("where"): (([t.bool], [t.int8], [t.int64]), {})}),
+    lambda t, space, target: space.chain(by_name(space, "mul", "relu"), by_name(space, "relu", "add")),
+    lambda t, space, target: space.chain(), lambda t, space, target: space.any_chain(),
+    lambda t, space, target: space.any_chain(by_name(space, "mul"), by_name(space, "relu", "add")),
+    lambda t, space, target: space.OpSupports.decline_if_input_dtype(t.int64),
+    lambda t, space, target: space.OpSupports.decline_if_input_dtype(t.bool),
+    lambda t, space, target: space.OpSupports.decline_if_node_in_names({"mul", "x"}),
+])
+def test_a_backend_takes_the_nodes_that_pytorchs_decisions_take(decide) -> None:
+    taken, theirs = (decided(library, decide) for library in (torch, pytest.importorskip("torch")))
+    assert taken == theirs
+
+
 def test_constants_are_computed_once() -> None:
     class Constant(nn.Module):
         def __init__(self) -> None:
