@@ -721,6 +721,10 @@ EXPLAINED = explained(
      "PyTorch batches nothing."),
     ("jacfwd|hessian", "", "no error, torch .*(inplace arithmetic|fill_).*is not possible because", "PyTorch's "
      "transforms refuse tangents in a copy of a constant."),
+    ("tangents|jacfwd|hessian", r"logcumsumexp.*shape \((\d, )*0", "no error, torch IndexError .max", "PyTorch's tangent "
+     "of logcumsumexp takes the greatest of no real numbers."),
+    (BATCHES, "as_strided", "value: ", "PyTorch's as_strided in a batch reads memory as a rule before laid it out.",
+     looped),
     (BATCHES, "linalg.solve", "no error, torch RuntimeError .The size of tensor a", "PyTorch's rule of solve takes "
      "batches of matrices for batches of vectors.", looped),
     ("jacfwd|hessian|tangents", r"strides \((1, )+1\)", "value: ", "PyTorch's tangents of what shares memory between "
