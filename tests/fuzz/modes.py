@@ -572,6 +572,7 @@ EXPLAINED = explained(
      "without memory is what lies in memory behind it.", in_a_layout),
     (".*", r"(inv|solve).*(//|%|mod|trunc|floor|round|div|int\()", "value: ", "Solutions that are integers but for "
      "rounding errors are rounded to others."),
+    (".*", r"(inv|solve).*bool\(", "shape: ", "Solutions that are 0 but for rounding errors are true or not.", if_apart),
     (".*", "", r"isFloatingType\(grad", "PyTorch's derivatives of two dtypes, one complex, refuse each other."),
     (".*", "grid_sample", UNDEFINED, "PyTorch's vector loop weighs what lies outside; its scalar loop does not.",
      if_apart),
@@ -721,8 +722,8 @@ EXPLAINED = explained(
      "PyTorch batches nothing."),
     ("jacfwd|hessian", "", "no error, torch .*(inplace arithmetic|fill_).*is not possible because", "PyTorch's "
      "transforms refuse tangents in a copy of a constant."),
-    ("tangents|jacfwd|hessian", r"logcumsumexp.*shape \((\d, )*0", "no error, torch IndexError .max", "PyTorch's tangent "
-     "of logcumsumexp takes the greatest of no real numbers."),
+    ("tangents|jacfwd|hessian", r"logcumsumexp.*shape \((\d, )*0", "no error, torch IndexError .max", "PyTorch's "
+     "tangent of logcumsumexp takes the greatest of no real numbers."),
     (BATCHES, "as_strided", "value: ", "PyTorch's as_strided in a batch reads memory as a rule before laid it out.",
      looped),
     (BATCHES, "linalg.solve", "no error, torch RuntimeError .The size of tensor a", "PyTorch's rule of solve takes "
