@@ -9,7 +9,7 @@ from math import pi
 from typing import Any
 
 from .._base.layout import wrap_dims
-from .._dispatch.aten import complex as complex_of, conj, ones_like, real, where_self as where, zeros_like
+from .._dispatch.aten import complex as complex_of, conj, imag, ones_like, real, where_self as where, zeros_like
 
 #: One input's part of an output's tangent, as a function of the input's tangent, the output and all arguments.
 Part = Callable[..., Any]
@@ -36,6 +36,12 @@ def of_extremes(tangent: Any, out: Any, self: Any, dim: Any, keepdim: bool) -> A
     dims = wrap_dims(dim, self.ndim)
     equal = self == out.reshape([1 if d in dims else n for d, n in enumerate(self.shape)])
     return where(equal, tangent, 0).sum(dim, keepdim) / equal.sum(dim, keepdim)
+
+
+def stays_zero(self: Any, exponent: Any) -> Any:
+    """Where a power is one of 0 that does not change with the exponent: one that does not turn in the complex plane."""
+    flat = (self == 0) & (real(exponent) >= 0)
+    return flat & (imag(exponent) == 0) if exponent.is_complex() else flat
 
 
 #: The part of each differentiable input; the parts are added. Arguments: the tangent, the output, the operator's.
@@ -70,8 +76,7 @@ PARTS: dict[str, tuple[Part, ...]] = {
     "sinc": (lambda d, out, self: where(self == 0, 0, d * ((self * pi).cos() - out) / self),),
     "pow.Tensor_Tensor": (
         lambda d, out, self, exponent: where(exponent == 0, 0, d * (exponent * self.pow(exponent - 1))),
-        lambda d, out, self, exponent: where((self == 0) & (real(exponent) >= 0), 0,
-                                                      d * (out * self.to(out.dtype).log()))),
+        lambda d, out, self, exponent: where(stays_zero(self, exponent), 0, d * (out * self.to(out.dtype).log()))),
 }
 #: Operators that are jointly linear in their differentiable inputs: applied to the tangents, they return the output's.
 LINEAR = frozenset({"max_unpool2d", "max_unpool3d", "scatter_add", "scatter.src", "index_add", "index_copy",

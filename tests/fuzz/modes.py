@@ -572,7 +572,8 @@ EXPLAINED = explained(
      "without memory is what lies in memory behind it.", in_a_layout),
     (".*", r"(inv|solve).*(//|%|mod|trunc|floor|round|div|int\()", "value: ", "Solutions that are integers but for "
      "rounding errors are rounded to others."),
-    (".*", r"(inv|solve).*bool\(", "shape: ", "Solutions that are 0 but for rounding errors are true or not.", if_apart),
+    (".*", r"(inv|solve).*bool\(", "shape: ", "Solutions that are 0 but for rounding errors are true or not.",
+     if_apart),
     (".*", "", r"isFloatingType\(grad", "PyTorch's derivatives of two dtypes, one complex, refuse each other."),
     (".*", "grid_sample", UNDEFINED, "PyTorch's vector loop weighs what lies outside; its scalar loop does not.",
      if_apart),
@@ -709,8 +710,8 @@ EXPLAINED = explained(
     ("tangents", r"\*\*|pow", r"value: .*j\)", "PyTorch's tangent of a complex power conjugates a factor.",
      looped),
     ("tangents", "silu", r"value: .*j\)", "PyTorch's tangent of a complex silu has the conjugate of the slope."),
-    ("tangents|batches|jacrev|jacfwd|hessian", "with_logits", "dtype: ", "In transforms PyTorch's loss has the "
-     "promoted dtype, outside of them the target's.", if_wide),
+    ("functionalized|tangents|batches|jacrev|jacfwd|hessian", "with_logits", "dtype: ", "In transforms PyTorch's "
+     "loss has the promoted dtype, outside of them the target's.", if_wide),
     ("jacfwd", "linalg.det", r"value: .*torch -?0\.0",
      "PyTorch's tangent of the determinant of a singular matrix is 0."),
 
