@@ -249,7 +249,7 @@ def as_strided_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> 
     self, size, stride, offset = with_defaults(op, args)
     whole = lowered(self, frame)
     start = whole.storage_offset() if offset is None else offset
-    if whole._keys & DUAL and frame.size and not whole.stride(0):  # elements share the memory, and have tangents of their own
+    if whole._keys & DUAL and frame.size and not whole.stride(0):  # elements share memory, and have tangents each
         return stack([op.call(element, size, stride, start) for element in whole.unbind()])
     return op.call(whole, (frame.size, *size), (whole.stride(0), *stride), start)
 

@@ -153,7 +153,7 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
         torch.tensor([[0.75], [2.5], [-1.25]]), floats()]),
     **{f"tangent of logcumsumexp of shape {shape}": ("tangents", f"v1 = v0.logcumsumexp({dim})", [torch.ones(shape)])
        for shape, dim in (((0, 3), 0), ((0, 3), 1), ((3, 0), 1), ((), 0))},
-    **{f"tangent of 0 to a power of {dtype}": ("tangents", "v2 = v0 ** v1", [
+    **{f"tangent of 0 to a power of {dtype} plus {shift}": ("tangents", "v2 = v0 ** v1", [
         torch.tensor([0, 0, 2, 0]), torch.tensor([3, 0.5, 1, -1]).to(dtype) + shift])
        for dtype, shift in ((torch.float32, 0), (torch.complex64, 0), (torch.complex64, 0.5j))},
     "hessian of a copy without elements": ("hessian", "v1 = v0.clone(); v1[..., 0] += 1; v1.mul_(v0)", [
