@@ -93,6 +93,8 @@ class Compiler:
     fullgraph: bool = False
     dynamic: bool | None = None
     guard_filter: Callable[..., Any] | None = None  #: which says what guards are kept
+    recompile_limit: int | None = None  #: programs of one function; None for the setting of that name
+    name: str | None = None  #: of what is compiled, for logs
     frames: dict[Any, Frame] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)  #: of all frames, in the order in which they were made
     on_graph: list[Callable[[Entry], None]] = field(default_factory=list)
@@ -195,18 +197,21 @@ class Frame:
             return False
         if stance_of_thread.name == "fail_on_recompile":
             raise RuntimeError("Detected recompile when torch.compile stance is 'fail_on_recompile'")
-        if not self.entries:
+        limit = self.compiler.recompile_limit
+        if not self.entries and (limit is None or limit > 0):
             return True
-        reasons = self.reasons(closure, args, kwargs)
-        log("recompiles", lambda: f"Recompiling function {self.__name__} in {self.function.__code__.co_filename}:"
+        reasons = self.reasons(closure, args, kwargs) or ["no program may be made"]
+        name = self.__name__ if self.compiler.name is None else f"{self.__name__} of {self.compiler.name}"
+        log("recompiles", lambda: f"Recompiling function {name} in {self.function.__code__.co_filename}:"
             f"{self.function.__code__.co_firstlineno}\n    triggered by the following guard failure(s):\n" + "\n".join(
                 f"    - {number}/{reason}" for number, reason in enumerate(reasons)))
         if config.error_on_recompile:
-            raise RecompileError(f"Recompiling function {self.__name__}: {'; '.join(reasons)}")
-        if len(self.entries) < config.recompile_limit:
+            raise RecompileError(f"Recompiling function {name}: {'; '.join(reasons)}")
+        limit = config.recompile_limit if limit is None else limit
+        if len(self.entries) < limit:
             return True
-        message = (f"torch._dynamo hit config.recompile_limit ({config.recompile_limit})\n   function: "
-                   f"'{self.__name__}' ({self.function.__code__.co_filename}:{self.function.__code__.co_firstlineno})\n"
+        message = (f"torch._dynamo hit config.recompile_limit ({limit})\n   function: "
+                   f"'{name}' ({self.function.__code__.co_filename}:{self.function.__code__.co_firstlineno})\n"
                    f"   last reason: {reasons[-1]}")
         if self.compiler.fullgraph or config.fail_on_recompile_limit_hit:
             raise FailOnRecompileLimitHit(message)

@@ -24,7 +24,8 @@ _compiled: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: Any = None,
-            mode: str | None = None, options: dict[str, Any] | None = None, disable: bool = False) -> Any:
+            mode: str | None = None, options: dict[str, Any] | None = None, name: str | None = None,
+            disable: bool = False, recompile_limit: int | None = None, isolate_recompiles: bool = False) -> Any:
     """Return a function or module that runs as an optimised program; also a decorator (``torch.compile``).
 
     ``backend`` is a name (``list_backends``), or a function that takes a ``torch.fx.GraphModule`` and a list of example
@@ -32,6 +33,10 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     interpreted, and divided at graph breaks; with ``fullgraph`` a break raises. ``mode`` and ``options`` are passed to
     a backend that is a function, but for ``options["guard_filter_fn"]``, which is given all guards of a program and
     returns for each whether it is kept. A program without guards on its tensors raises AssertionError for others.
+
+    ``recompile_limit`` is the number of programs of one function, after which calls that fit none run as they are
+    written, or raise with ``fullgraph``; None is ``torch._dynamo.config.recompile_limit``. Each call of ``compile``
+    counts its own programs, with ``isolate_recompiles`` or without. Logs and warnings have the ``name``.
 
     Raises:
         RuntimeError: if both ``mode`` and ``options`` are given, or the mode or, for ``inductor``, an option does not
@@ -45,7 +50,8 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     backend = get_default_backend() if backend is None else backend
     if model is None:
         return lambda function: compile(function, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
-                                        options=options, disable=disable)
+                                        options=options, name=name, disable=disable, recompile_limit=recompile_limit,
+                                        isolate_recompiles=isolate_recompiles)
     found = lookup_backend(backend)
     if disable:
         return model
@@ -61,7 +67,7 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
         check_options(options)
     given = {key: value for key, value in (("mode", mode), ("options", options)) if value is not None}
     compiled = Optimized(function, Compiler(functools.partial(found, **given) if given and not isinstance(
-        backend, str) else found, fullgraph, dynamic, guard_filter))
+        backend, str) else found, fullgraph, dynamic, guard_filter, recompile_limit, name))
     _compiled.add(compiled)
     return wrapped(model, function, compiled)
 
@@ -123,8 +129,9 @@ class Optimized:
 
     def __reduce__(self) -> tuple[Any, ...]:
         compiler = self.compiler  # a copy makes its own programs
-        return Optimized, (self.function, Compiler(compiler.backend, compiler.fullgraph, compiler.dynamic,
-                                                   compiler.guard_filter))
+        return Optimized, (self.function, Compiler(
+            compiler.backend, compiler.fullgraph, compiler.dynamic, compiler.guard_filter, compiler.recompile_limit,
+            compiler.name))
 
     @property
     def entries(self) -> list[Entry]:
@@ -140,11 +147,13 @@ class Optimized:
 
 def optimize(backend: Any = "inductor", *, nopython: bool = False, dynamic: bool | None = None,
              disable: bool = False, guard_filter_fn: Callable[..., Any] | None = None,
+             recompile_limit: int | None = None, isolate_recompiles: bool = False,
              **options: Any) -> Callable[[Any], Any]:
     """Return a decorator that compiles (``torch._dynamo.optimize``)."""
     given = None if guard_filter_fn is None else {"guard_filter_fn": guard_filter_fn}
     return lambda function: compile(function, backend=backend, fullgraph=nopython, dynamic=dynamic, disable=disable,
-                                    options=given)
+                                    options=given, recompile_limit=recompile_limit,
+                                    isolate_recompiles=isolate_recompiles)
 
 
 def optimize_assert(backend: Any, **options: Any) -> Callable[[Any], Any]:

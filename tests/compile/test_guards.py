@@ -6,6 +6,7 @@ import gc
 import pickle
 import threading
 import time
+import warnings
 import weakref
 from collections import OrderedDict, deque
 from types import SimpleNamespace
@@ -154,6 +155,23 @@ def test_after_the_limit_calls_run_as_they_are_written() -> None:
             strict(x, n)
     torch.compiler.reset()
     assert not entries(compiled) and compiled(x, 20).tolist() == [20, 20]
+
+
+@pytest.mark.parametrize(("limit", "made"), [(None, 8), (0, 0), (1, 1), (3, 3), (20, 10)])
+def test_a_compiled_function_may_have_a_limit_of_its_own(limit, made) -> None:
+    compiled = torch.compile(lambda x, n: x * n, recompile_limit=limit, dynamic=False, name="scaled")
+    x = torch.ones(2)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for n in range(10):
+            assert compiled(x, n).tolist() == [n, n]
+    assert len(entries(compiled)) == made
+    assert [f"recompile_limit ({8 if limit is None else limit})" in str(one.message) and "of scaled" in str(one.message)
+            for one in told] == [True] * (made < 10)
+    strict = torch.compile(lambda x, n: x * n, recompile_limit=1, dynamic=False, fullgraph=True)
+    strict(x, 1)
+    with pytest.raises(exc.FailOnRecompileLimitHit):
+        strict(x, 2)
 
 
 class Pair(NamedTuple):
