@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .._compile.modules import OptimizedModule
+from .._compile.options import check_options
 from .._compile.stance import set_stance
-from .._inductor.options import check_options
 from ..nn.module import Module
 from .backends.registry import get_default_backend, lookup_backend
 from .convert_frame import Compiler, Entry, Frame, has_hooks

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from .._base.settings import Settings
-from .options import DEFAULTS
+from .._compile.options import DEFAULTS
 
 _values = dict(DEFAULTS)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
-import importlib
 import itertools
 import logging
 from collections.abc import Sequence
@@ -582,38 +581,6 @@ def refuses(x):
 def test_one_graph_holds_what_objects_compute_by_their_methods(function) -> None:
     x = torch.arange(4.0).reshape(2, 2)
     assert same(torch.compile(function, backend="eager", fullgraph=True)(x), function(x))
-
-
-def test_options_are_those_of_inductor_by_name_and_type() -> None:
-    double = torch.compile(lambda x: x * 2, options={"max-autotune": True, "triton.cudagraphs": False})
-    assert double(torch.ones(1)).item() == 2
-    for options, message in (({"max_autotunee": True}, "Unexpected optimization option max_autotunee, known options"),
-                             ({"max_autotune": "yes"}, "Unexpected type of attr max_autotune, got str should be bool")):
-        with pytest.raises(RuntimeError, match=message):
-            torch.compile(len, options=options)
-    with pytest.warns(UserWarning, match="is not called"):
-        torch.compile(len, options={"post_grad_custom_pre_pass": print})
-    torch.compile(len, options={"max_autotunee": True}, backend="eager")
-    assert torch._inductor.list_mode_options("reduce-overhead") == {"triton.cudagraphs": True}
-    assert {*torch._inductor.list_mode_options("max-autotune")} <= {*torch._inductor.list_options()}
-
-
-@pytest.mark.parametrize("lib", ["mindtorch", "torch"])
-def test_settings_of_inductor_are_read_set_and_patched(lib) -> None:
-    pytest.importorskip(lib, reason="PyTorch, the reference of these tests, is not installed")
-    config = importlib.import_module(f"{lib}._inductor.config")
-    before = config.get_config_copy()
-    assert config.epilogue_fusion is True and config.triton.cudagraphs is False and config.cpp.min_chunk_size == 512
-    config.coordinate_descent_tuning = config.triton.unique_user_kernel_names = True
-    with config.patch({"triton.cudagraphs": True}), config.patch(max_fusion_size=3):
-        assert config.triton.cudagraphs is True and config.max_fusion_size == 3
-    changed = {name for name, value in config.get_config_copy().items() if value != before[name]}
-    assert changed == {"coordinate_descent_tuning", "triton.unique_user_kernel_names"}
-    config.load_config(before)
-    assert config.coordinate_descent_tuning is before["coordinate_descent_tuning"]
-    for name in ("epilogue_fusions", "triton"):
-        with pytest.raises(AttributeError):
-            setattr(config, name, True)
 
 
 def test_a_tuple_that_a_result_holds_twice_is_one_tuple() -> None:
