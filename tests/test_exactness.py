@@ -155,6 +155,14 @@ def test_close_rows_keep_their_distance_beside_an_outlier() -> None:
     assert np.abs(torch.cdist(rows, rows)[1:, 1:].numpy() - exact).max() < 5e-3
 
 
+def test_distances_of_at_most_25_rows_are_those_of_their_differences() -> None:
+    """Of more, PyTorch makes them by a product of matrices."""
+    x = numbers(25, 8) / 100 + 1000
+    x[0] += 1e5
+    exact = np.sqrt(((x[:, None].astype(np.float64) - x) ** 2).sum(-1))
+    assert units(torch.cdist(*[torch.from_numpy(x)] * 2)[1:, 1:] + torch.eye(24), exact[1:, 1:] + np.eye(24)) < 1
+
+
 def test_losses_of_classes_are_added_in_float64() -> None:
     x = np.where(np.arange(999)[:, None] % 2, 100, -100) + numbers(999, 4)
     logs, target = torch.from_numpy(x.astype(np.float32)), torch.arange(999) % 4

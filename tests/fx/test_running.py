@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import math
 import sys
@@ -186,6 +187,17 @@ def test_constants_are_computed_once() -> None:
     assert [node.op for node in folded.graph.nodes] == ["placeholder", "get_attr", "call_function", "output"]
 
 
+def test_names_of_folded_constants_are_taken_by_nothing_else() -> None:
+    names = ("free", "weight", "bias", "bias_1", "bias_1_x", "1x", "a.b", "weight-", "forward", "_2")
+    found = []
+    for library in (torch, pytest.importorskip("torch")):
+        module = library.nn.Linear(1, 1)
+        module.bias_2, module.weight_ = 1, 2
+        fold = importlib.import_module(f"{library.__name__}.fx.experimental.const_fold")
+        found.append([fold.get_unique_attr_name_in_module(module, name) for name in names])
+    assert found[0] == found[1]
+
+
 def test_batch_norms_are_folded_into_convolutions() -> None:
     net = Net().eval()
     fused = remove_dropout(fuse(net))
@@ -368,3 +380,84 @@ def test_functions_are_wrapped_as_passes() -> None:
     assert pass_manager.PassManager([in_place, extend], [constraint])(["m"]) == ["m", "a", "b"]
     with pytest.raises(RuntimeError, match="pass schedule constraint violated"):
         pass_manager.PassManager([extend, in_place], [constraint]).validate()
+
+
+def renaming(library, name, returns):
+    """Return a pass that appends to a module's attribute, and returns by ``returns``."""
+    def rename(module):
+        """Rename a module."""
+        module.names = [*getattr(module, "names", []), name]
+        return returns(library.fx.passes.infra.pass_base.PassResult, module)
+
+    rename.__name__ = rename.__qualname__ = name
+    return rename
+
+
+class Renaming:
+    """A pass that is no function."""
+
+    def __call__(self, module):
+        module.names = ["called"]
+
+
+RETURNS = {"none": lambda result, module: None, "module": lambda result, module: module,
+           "changed": lambda result, module: result(module, len(module.names) < 4),
+           "unchanged": lambda result, module: result(module, False), "number": lambda result, module: 3}
+
+
+def wrapped(library, returns):
+    module = library.fx.symbolic_trace(library.nn.ReLU())
+    wrap = library.fx.passes.infra.pass_manager.pass_result_wrapper
+    passed = wrap(renaming(library, "first", returns))
+    result = passed(module)
+    return [passed.__name__, passed.__doc__, result.graph_module is module, result.modified, module.names,
+            wrap(Renaming()).__name__]
+
+
+def managed(library, returns, *constraints, checks=(), **settings):
+    module, infra = library.fx.symbolic_trace(library.nn.ReLU()), library.fx.passes.infra.pass_manager
+    passes = [renaming(library, name, returns) for name in ("first", "second")]
+    manager = infra.PassManager(passes, [infra.this_before_that_pass_constraint(*[passes[i] for i in pair])
+                                         for pair in constraints], **settings)
+    seen = []
+    for check in checks:
+        manager.add_checks(check(seen))
+    if constraints:
+        manager.solve_constraints()
+    manager.validate_constraints()
+    result = manager(module)
+    return [result.modified, result.graph_module.names, seen, [each.__name__ for each in manager.passes]]
+
+
+def fails_late(seen):
+    return lambda module: seen.append(len(module.names)) if hasattr(module, "names") else None
+
+
+def raises(seen):
+    def check(module):
+        raise ValueError("this module is wrong")
+
+    return check
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("program", [
+    *[lambda t, name=name: wrapped(t, RETURNS[name]) for name in RETURNS if name != "number"],
+    *[lambda t, name=name: managed(t, RETURNS[name]) for name in RETURNS],
+    lambda t: managed(t, RETURNS["changed"], steps=5), lambda t: managed(t, RETURNS["unchanged"], steps=5),
+    lambda t: managed(t, RETURNS["changed"], (1, 0)), lambda t: managed(t, RETURNS["changed"], (0, 1)),
+    lambda t: managed(t, RETURNS["changed"], (0, 1), (1, 0)),
+    lambda t: managed(t, RETURNS["changed"], checks=[fails_late]),
+    lambda t: managed(t, RETURNS["changed"], checks=[fails_late], run_checks_after_each_pass=True),
+    lambda t: managed(t, RETURNS["changed"], checks=[raises]),
+    lambda t: managed(t, RETURNS["changed"], checks=[lambda seen: lambda one, other: None]),
+])
+def test_a_manager_of_passes_does_what_pytorchs_does(program) -> None:
+    outcomes = []
+    for library in (torch, pytest.importorskip("torch")):
+        importlib.import_module(f"{library.__name__}.fx.passes.infra.pass_manager")
+        try:
+            outcomes.append(program(library))
+        except Exception as error:
+            outcomes.append((type(error), str(error).split("<")[0]))
+    assert outcomes[0] == outcomes[1]

@@ -148,6 +148,19 @@ def test_whole_modules_and_functions_go_both_ways(zipped: bool) -> None:
             ones.tanh().tolist(), [0, 0], [2, 2]]
 
 
+@pytest.mark.parametrize("program", [
+    lambda t: t.save(t.ones(1), 3), lambda t: t.save(t.ones(1), None), lambda t: t.load(3), lambda t: t.load(None),
+    lambda t: t.load("no such file"),
+])
+def test_what_is_no_file_is_refused_as_in_pytorch(program: Any) -> None:
+    errors = []
+    for lib in (mindtorch, torch):
+        with pytest.raises(Exception) as caught:
+            program(lib)
+        errors.append((caught.type, str(caught.value).splitlines()[0].replace("mindtorch", "torch")))
+    assert errors[0] == errors[1]
+
+
 def test_paths_file_objects_and_offsets(tmp_path: Any) -> None:
     x = mindtorch.arange(3.0)
     mindtorch.save(x, tmp_path / "a.b.pt")

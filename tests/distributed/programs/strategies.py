@@ -82,6 +82,13 @@ def check_zero_gives_the_losses_of_one_process():
     assert total == 2 * count(model()) and kept < total
 
 
+def check_zero_gives_the_largest_parameters_to_the_ranks_with_the_fewest_elements():
+    parameters = [nn.Parameter(torch.zeros(count)) for count in (1, 9, 3, 5, 4, 2)]
+    optimizer = ZeroRedundancyOptimizer(parameters, torch.optim.SGD, lr=1.0)
+    own = [parameter.numel() for group in optimizer.optim.param_groups for parameter in group["params"]]
+    assert own == ([9], [5], [1, 4], [3, 2])[rank]
+
+
 def check_zero_follows_a_schedule():
     net = nn.Linear(2, 2)
     optimizer = ZeroRedundancyOptimizer(net.parameters(), torch.optim.SGD, lr=1.0)
