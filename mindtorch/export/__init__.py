@@ -7,7 +7,9 @@ from ._trace import export as export
 from .archive import load as load, save as save
 from .decompose import default_decompositions as default_decompositions, run_decompositions as _run_decompositions
 from .draft import draft_export as draft_export
-from .dynamic_shapes import Dim as Dim, ShapesCollection as ShapesCollection, dims as dims
+from .dynamic_shapes import (
+    AdditionalInputs as AdditionalInputs, Dim as Dim, ShapesCollection as ShapesCollection, dims as dims,
+)
 from .exported_program import (
     ExportedProgram as ExportedProgram, ModuleCallEntry as ModuleCallEntry, ModuleCallSignature as ModuleCallSignature,
 )
@@ -18,6 +20,7 @@ from .unflatten import (
 from .unlift import module as _module
 
 ExportedProgram.module, ExportedProgram.run_decompositions = _module, _run_decompositions
-__all__ = ["Dim", "ExportGraphSignature", "ExportedProgram", "FlatArgsAdapter", "ModuleCallEntry",
-           "ModuleCallSignature", "ShapesCollection", "UnflattenedModule", "default_decompositions", "dims",
-           "draft_export", "export", "load", "register_dataclass", "save", "unflatten"]
+__all__ = ["AdditionalInputs", "Dim", "ExportGraphSignature", "ExportedProgram", "FlatArgsAdapter",
+           "ModuleCallEntry", "ModuleCallSignature", "ShapesCollection", "UnflattenedModule",
+           "default_decompositions", "dims", "draft_export", "export", "load", "register_dataclass", "save",
+           "unflatten"]

@@ -29,7 +29,9 @@ from ..nn.module import Module
 from ..utils._sympy.functions import Mod
 from ..utils._sympy.numbers import int_oo
 from ..utils._sympy.value_ranges import ValueRanges
-from .dynamic_shapes import Dim, ShapesCollection, argument_names, by_dimension, combined_args, context_of, of_leaves
+from .dynamic_shapes import (
+    AdditionalInputs, Dim, ShapesCollection, argument_names, by_dimension, combined_args, context_of, of_leaves,
+)
 from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from .graph_signature import (
     ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, SymBoolArgument,
@@ -41,17 +43,22 @@ def export(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any] | None = N
            strict: bool = False, preserve_module_call_signature: tuple[str, ...] = (),
            prefer_deferred_runtime_asserts_over_guards: bool = False) -> ExportedProgram:
     """Return the graph of operators that a module's forward calls on example arguments, composites whole
-    (``torch.export.export``). ``dynamic_shapes`` names the sizes that stay free; all others become numbers.
+    (``torch.export.export``). ``dynamic_shapes`` names the sizes that stay free; all others become numbers. The program
+    has to take all inputs of ``AdditionalInputs``.
 
     The module runs on fake tensors, so that control flow in Python is followed for these arguments; ``strict`` is
     accepted for the same result.
 
     Raises:
         UserError: if ``dynamic_shapes`` does not fit the arguments, or a size that is to be free becomes a number.
+        RuntimeError: for additional inputs that the program does not take.
         TypeError: if ``args`` is not a tuple.
     """
     check_arguments(mod, args)
-    return Export(mod, args, kwargs or {}, dynamic_shapes, prefer_deferred_runtime_asserts_over_guards).program()
+    program = Export(mod, args, kwargs or {}, dynamic_shapes, prefer_deferred_runtime_asserts_over_guards).program()
+    if isinstance(dynamic_shapes, AdditionalInputs):
+        dynamic_shapes.verify(program)
+    return program
 
 
 def check_arguments(mod: Any, args: Any) -> None:
@@ -79,7 +86,7 @@ class Export:
         combined = combined_args(mod, args, kwargs)
         self.kwargs = {name: kwargs[name] for name in sorted(kwargs, key=_order(combined, kwargs))}
         self.combined = combined
-        if isinstance(dynamic_shapes, ShapesCollection):
+        if isinstance(dynamic_shapes, (AdditionalInputs, ShapesCollection)):
             dynamic_shapes = dynamic_shapes.dynamic_shapes(mod, args, self.kwargs)
         self.leaves, self.in_spec = tree_flatten((args, self.kwargs))
         self.specs = of_leaves(combined, dynamic_shapes)

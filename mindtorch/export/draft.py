@@ -12,7 +12,7 @@ from .._functorch import config
 from .._transforms.pytree import tree_map
 from ..nn.module import Module
 from ._trace import Export, check_arguments
-from .dynamic_shapes import Dim, ShapesCollection
+from .dynamic_shapes import AdditionalInputs, Dim, ShapesCollection
 from .exported_program import ExportedProgram
 
 
@@ -90,7 +90,7 @@ def draft_export(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any] | No
                 if shapes is None or failures or not str(error).startswith("Constraints violated"):
                     raise
                 failures.append(FailureReport(FailureType.GUARD_ADDED, {"reason": str(error)}))
-                if isinstance(shapes, ShapesCollection):
+                if isinstance(shapes, (AdditionalInputs, ShapesCollection)):
                     shapes = shapes.dynamic_shapes(mod, args, kwargs or {})
                 shapes = tree_map(lambda one: Dim.AUTO if isinstance(one, Dim) else one, shapes)
     env = tracing.env

@@ -8,10 +8,11 @@ from typing import Any
 
 from .._dynamo.exc import UserError
 from .._tensor import Tensor
-from .._transforms.pytree import tree_leaves
+from .._transforms.pytree import tree_flatten, tree_leaves, tree_unflatten
 from ..fx.experimental.dims import DimDynamic, RelaxedUnspecConstraint, StatelessSymbolicContext, StrictMinMaxConstraint
 from ..utils._sympy.numbers import int_oo
 from ..utils._sympy.value_ranges import ValueRanges
+from .unlift import check_inputs
 
 
 class _DimHint(Enum):
@@ -112,6 +113,61 @@ class ShapesCollection:
     def dynamic_shapes(self, m: Any, args: Any, kwargs: Any = None) -> Any:
         """Return the ``dynamic_shapes`` argument of ``export``."""
         return {name: self.of(value) for name, value in combined_args(m, args, kwargs or {}).items()}
+
+
+class AdditionalInputs:
+    """Further example inputs, which say what sizes are free: those in which the inputs differ
+    (``torch.export.AdditionalInputs``). The exported program has to take them all.
+    """
+
+    def __init__(self) -> None:
+        self._examples: list[tuple[tuple[Any, ...], dict[str, Any] | None]] = []
+
+    def add(self, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> None:
+        """Add the arguments of a call. Raises AssertionError unless they are a tuple, and a dict or None."""
+        if type(args) is not tuple:
+            raise AssertionError(f"Representative args {args} must be a tuple")
+        if kwargs is not None and type(kwargs) is not dict:
+            raise AssertionError(f"Representative kwargs {kwargs} must be None or a dict")
+        self._examples.append((args, kwargs))
+
+    def dynamic_shapes(self, m: Any, args: Any, kwargs: Any = None) -> Any:
+        """Return the ``dynamic_shapes`` argument of ``export``, for these example inputs and the added ones.
+
+        Raises:
+            ValueError: if the inputs differ in structure, or in a value that cannot be free.
+        """
+        found = [tree_flatten(combined_args(m, *given)) for given in (
+            (args, kwargs or {}), *[(args, kwargs or {}) for args, kwargs in self._examples])]
+        structure = found[0][1]
+        if any(other != structure for _, other in found):
+            raise ValueError("The additional inputs have other structures than the inputs: "
+                             f"{[spec for _, spec in found]}")
+        return tree_unflatten([_merged(leaves) for leaves in zip(*[leaves for leaves, _ in found], strict=True)],
+                              structure)
+
+    def verify(self, ep: Any) -> None:
+        """Raise RuntimeError if an exported program does not take one of the added inputs."""
+        for args, kwargs in self._examples:
+            check_inputs(ep, args, kwargs or {})
+
+
+def _merged(values: tuple[Any, ...]) -> Any:
+    """Return the specification of an argument of which there are several values."""
+    if all(isinstance(value, Tensor) for value in values):
+        shapes = [tuple(value.shape) for value in values]
+        if len({*map(len, shapes)}) == 1:
+            return tuple([None if len({*sizes}) == 1 else Dim.DYNAMIC for sizes in zip(*shapes, strict=True)])
+        raise ValueError(f"The additional inputs have other numbers of dimensions than the inputs: {shapes}")
+    if len({*map(type, values)}) > 1:
+        raise ValueError("The following inputs were found to have differing types, so they cannot be marked as "
+                         f"dynamic: {values}.")
+    if all(value == values[0] for value in values):
+        return None
+    if type(values[0]) is not int:
+        raise ValueError("The following inputs were found to have differing values, but they cannot be marked as "
+                         f"dynamic: {values}.")
+    return Dim.DYNAMIC
 
 
 def combined_args(module: Any, args: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:

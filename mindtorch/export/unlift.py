@@ -50,6 +50,18 @@ def check_structure(in_spec: TreeSpec, module: Module, args: tuple[Any, ...], kw
                          "type of args and kwargs as the ones you used when tracing.")
 
 
+def check_inputs(program: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise ValueError for arguments of another structure than an exported program's, and RuntimeError for other sizes.
+    """
+    in_spec = program._signature.in_spec
+    check_structure(in_spec, Module(), args, kwargs)
+    flat, _ = tree_flatten((args, {name: kwargs[name] for name in in_spec.children_specs[1].context}))
+    try:
+        GuardsFn(program._guards_code, program._input_paths)(*flat)
+    except AssertionError as error:
+        raise RuntimeError(f"An input does not fit the exported program: {error}") from None
+
+
 def assigned(root: Module, path: str, value: Any) -> None:
     """Give a module an attribute at a dotted path, with modules on the way."""
     *parents, name = path.split(".")

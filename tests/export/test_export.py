@@ -381,3 +381,59 @@ def test_an_equality_that_the_program_promises_is_checked(value: Any, said: str)
     assert made(mindtorch.ones(1), mindtorch.tensor(value)).tolist() == [3]
     with pytest.raises(RuntimeError, match=f"Runtime assertion failed for expression {said}"):
         made(mindtorch.ones(1), mindtorch.tensor(value + 1))
+
+
+class Scaled(mindtorch.nn.Module):
+    def forward(self, x: Any, y: Any = None, *, n: Any = 2) -> Any:
+        return x * n + (0 if y is None else y["a"].sum())
+
+
+class Halved(mindtorch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x.reshape(2, -1) if x.shape[0] > 3 else x
+
+
+#: A module, the shape of its argument, further arguments by name, and those of further calls.
+FURTHER = {
+    "no further inputs": ("Scaled", (3, 4), {}, []),
+    "another size": ("Scaled", (3, 4), {}, [((5, 4), {})]),
+    "a size in a dictionary": ("Scaled", (3, 4), {"y": 2}, [((3, 4), {"y": 7})]),
+    "the same number": ("Scaled", (3, 4), {"n": 3}, [((3, 4), {"n": 3})]),
+    "another number": ("Scaled", (3, 4), {"n": 3}, [((3, 4), {"n": 4}), ((3, 4), {"n": 5})]),
+    "another fraction": ("Scaled", (3, 4), {"n": 3.0}, [((3, 4), {"n": 4.0})]),
+    "another type": ("Scaled", (3, 4), {"n": 3.0}, [((3, 4), {"n": 4})]),
+    "another number of dimensions": ("Scaled", (3, 4), {}, [((3, 4, 1), {})]),
+    "a size that the program takes": ("Halved", (4, 3), {}, [((6, 3), {})]),
+    "a size that the program does not take": ("Halved", (4, 3), {}, [((2, 3), {})]),
+}
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_sizes_in_which_additional_inputs_differ_are_free(name: str) -> None:
+    module, shape, named, further = FURTHER[name]
+
+    def exported(lib: Any) -> Any:
+        def given(shape: Any, named: Any) -> Any:
+            return (lib.ones(shape),), {key: {"a": lib.ones(value)} if key == "y" else value
+                                        for key, value in named.items()}
+
+        export = importlib.import_module(f"{lib.__name__}.export")
+        more = export.AdditionalInputs()
+        for each in further:
+            more.add(*given(*each))
+        kind = type("Module", (lib.nn.Module,), {"forward": globals()[module].forward})
+        try:
+            program = export.export(kind(), *given(shape, named), dynamic_shapes=more)
+        except (RuntimeError, ValueError) as error:
+            return type(error).__name__
+        return [str(getattr(node.meta["val"], "shape", node.meta["val"])) for node in program.graph.nodes
+                if node.op == "placeholder"]
+
+    assert exported(mindtorch) == exported(torch)
+
+
+def test_additional_inputs_are_a_tuple_and_a_dictionary() -> None:
+    more = mindtorch.export.AdditionalInputs()
+    for wrong in (([1],), ((1,), [1])):
+        with pytest.raises(AssertionError, match="must be"):
+            more.add(*wrong)
