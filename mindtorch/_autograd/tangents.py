@@ -80,6 +80,6 @@ PARTS: dict[str, tuple[Part, ...]] = {
 }
 #: Operators that are jointly linear in their differentiable inputs: applied to the tangents, they return the output's.
 LINEAR = frozenset({"max_unpool2d", "max_unpool3d", "scatter_add", "scatter.src", "index_add", "index_copy",
-                    "masked_scatter", "mean", "mean.dim"})
+                    "masked_scatter", "mean", "mean.dim", "embedding", "as_strided_scatter"})
 #: Operators whose tangent is zero where the output is zero: a norm or a deviation has no derivative there.
 ZERO_AT_ZERO = frozenset({"std.correction", "std_mean.correction", "linalg_vector_norm", "norm.ScalarOpt_dim", "dist"})

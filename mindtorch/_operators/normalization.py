@@ -345,6 +345,7 @@ def group_norm_grads(grads: Any, input: Any, weight: Any, N: int, C: int, HxW: i
 def layer_norm_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     input, shape, weight, bias, eps = args
     check_normalized(input, shape, weight, bias)
+    parameter_dtype("LayerNormKernelImpl", input, weight, bias)
     if not (is_batched(weight, frame) or is_batched(bias, frame)):
         return op.call(lowered(input, frame), shape, weight, bias, eps)
 
@@ -358,6 +359,7 @@ def layer_norm_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> 
 
 def group_norm_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     input, weight, bias, samples, channels, places, groups, eps = args
+    parameter_dtype("GroupNormKernelImpl", input, weight, bias)  # check the dtypes of one element
     if not (is_batched(weight, frame) or is_batched(bias, frame)):
         together = lowered(input, frame).flatten(0, 1).contiguous()
         results = op.call(together, weight, bias, samples * frame.size, channels, places, groups, eps)

@@ -566,8 +566,8 @@ EXPLAINED = explained(
     (".*", "huber_loss", r"Found dtype \w+ but expected", "PyTorch's derivative of huber_loss refuses two dtypes."),
     (DERIVED, "", "idle stride", "Where no element depends on a stride, the gradient has a contiguous tensor's; "
      "PyTorch's depends on the order of its steps."),
-    (".*", "nan_to_num|rad2deg|hardtanh|relu6|prelu", "idle stride", "PyTorch makes these outputs by empty_like, which "
-     "keeps strides on which no element depends."),
+    (".*", "nan_to_num|rad2deg|hardtanh|relu6|prelu|ldexp", "idle stride", "PyTorch makes these outputs by empty_like, "
+     "which keeps strides on which no element depends."),
     (".*", r"expand\(.*median|median.*strides \(0", "value: ", "PyTorch's median of one number that is repeated "
      "without memory is what lies in memory behind it.", in_a_layout),
     (".*", r"(inv|solve).*(//|%|mod|trunc|floor|round|div|int\()", "value: ", "Solutions that are integers but for "

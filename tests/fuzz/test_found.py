@@ -158,6 +158,11 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
        for dtype, shift in ((torch.float32, 0), (torch.complex64, 0), (torch.complex64, 0.5j))},
     "hessian of a copy without elements": ("hessian", "v1 = v0.clone(); v1[..., 0] += 1; v1.mul_(v0)", [
         torch.ones(0, 3)]),
+    **{f"Jacobian of {name} with parameters of two dtypes": ("jacfwd", f"v2 = F.{name}, v1[0], v0[0])", [
+        floats().bfloat16(), floats().char()]) for name in ("group_norm(v0[..., None], 1", "layer_norm(v0, (3,)")},
+    **{f"tangent of {name}": ("tangents", f"v2 = {name}", [floats().double(), floats().double()]) for name in (
+        "lib.as_strided_scatter(v0, v1[:, :2], (2, 2), (1, 2))",
+        "F.embedding(lib.tensor([0, 1]), v0, padding_idx=1)")},
     "quotient of complex numbers that is rounded before it is an integer": (
         "plainly", "v1 = (v0 / v0).real.long()", [torch.complex(*[torch.arange(1.0, 33).double() / 7] * 2)]),
 }
