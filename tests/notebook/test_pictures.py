@@ -15,7 +15,7 @@ from mindtorch.viz.grid import number_format
 from mindtorch.viz.html import Markup, escape, row, table
 from mindtorch.viz.layered import layout
 from mindtorch.viz.monitor import progress_text
-from mindtorch.viz.palette import device_badge, device_class, storage_letter
+from mindtorch.viz.palette import LETTERS, device_badge, device_class, short, storage_letter
 
 VOID = {"br", "hr", "img", "input", "meta", "link", "wbr"}
 #: The classes that the library's style sheets know, and the one of a first device, which looks as any.
@@ -353,6 +353,11 @@ def test_progress_tells_the_rate_and_the_time_left(done, total, elapsed, said):
 ])
 def test_times_have_three_digits_and_the_unit_that_suits_them(nanoseconds, said):
     assert time_text(nanoseconds) == said
+
+
+def test_a_name_is_cut_where_it_is_longer_than_a_line_shows():
+    name = "x" * LETTERS
+    assert short(name) == name and short(f"{name}y") == f"{name}…"
 
 
 @pytest.mark.parametrize(("start", "end", "said"), [
