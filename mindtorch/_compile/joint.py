@@ -97,7 +97,7 @@ class Captured:
 def inputs_of(module: GraphModule) -> list[Node]:
     """Return the nodes of what a captured graph takes: its arguments, then its own tensors."""
     return [*module.graph.find_nodes(op="placeholder"), *[
-        node for node in module.graph.find_nodes(op="get_attr") if isinstance(getattr(module, node.target), Tensor)]]
+        node for node in module.graph.find_nodes(op="get_attr") if isinstance(getattr(module, str(node.target)), Tensor)]]
 
 
 def names_of(module: GraphModule, examples: list[Any]) -> list[str]:

@@ -35,8 +35,8 @@ class Scope:
     """The graph of a function: its inputs for values from outside, by their nodes, and the graphs of functions in it.
     """
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, sources: tuple[Any, ...] = ()) -> None:
+        self.graph, self.sources = graph, sources  #: the calls around it, as ``source_fn_stack`` has them
         self.lifted: dict[Node, Node] = {}
         self.modules: dict[str, GraphModule] = {}
 
@@ -75,6 +75,7 @@ class OutputGraph:
         self.line: Any = None  #: where the program is: a function that returns the stack of frames
         self.module_stack: dict[str, tuple[str, type]] = {}  #: the modules whose calls are interpreted
         self.module_calls: Counter[int] = Counter()
+        self.bodies: Counter[str] = Counter()  #: how many graphs of functions there are, by the operator's name
 
     # -- values ----------------------------------------------------------------------------------------------------
 
@@ -166,7 +167,7 @@ class OutputGraph:
             if innermost.__module__.startswith(NN) and not innermost.__module__.startswith(f"{NN}.container"):
                 source = innermost
         if op.startswith("call"):
-            node.meta["source_fn_stack"] = [(node.name, source)]
+            node.meta["source_fn_stack"] = [*self.scopes[-1].sources, (node.name, source)]
         return node
 
     def own(self, node: Node, depth: int = -1) -> Node:
@@ -185,10 +186,16 @@ class OutputGraph:
             scope.lifted[node] = scope.input(node.name, node.meta["example_value"])
         return scope.lifted[node]
 
+    def body_name(self, label: str) -> str:
+        """Return a new name for the graph of a function."""
+        self.bodies[label] += 1
+        return f"{label}_body_{self.bodies[label] - 1}"
+
     @contextmanager
-    def scope(self) -> Iterator[Scope]:
-        """Write the nodes of this block to a graph of their own."""
-        scope, computed = Scope(Graph()), dict(self.sizes.computed)
+    def scope(self, *sources: Any) -> Iterator[Scope]:
+        """Write the nodes of this block to a graph of their own, as parts of the calls of these operators."""
+        named = [(operator.name(), operator) for operator in sources]
+        scope, computed = Scope(Graph(), (*self.scopes[-1].sources, *named)), dict(self.sizes.computed)
         self.scopes.append(scope)
         self.graph = scope.graph
         try:

@@ -25,13 +25,14 @@ class SideEffects:
         self.attributes: dict[int, tuple[Variable, dict[str, Variable]]] = {}  #: of functions, modules and tensors
         self.asserted: list[tuple[Variable, str]] = []  #: conditions that the graph computes, and messages
         self.globals: dict[tuple[int, str], tuple[dict[str, Any], Variable | None]] = {}
-        self.writes = 0  #: how often objects were written
+        self.writes = self.touched = 0  #: how often objects were written: those that existed before, and all
 
     def __bool__(self) -> bool:
         return bool(self.noted or self.attributes or self.globals or self.asserted)
 
     def note(self, variable: Any) -> None:
         """Note that an object is written."""
+        self.touched += 1
         if variable.source is not None or getattr(variable, "real", None) is not None:
             self.noted[id(variable)] = variable
             self.writes += 1
@@ -40,6 +41,7 @@ class SideEffects:
         """Set an attribute of an object without variables of its own."""
         self.attributes.setdefault(id(owner), (owner, {}))[1][name] = value
         self.writes += 1
+        self.touched += 1
 
     def state(self) -> tuple[Any, ...]:
         """Return a value that changes with every write."""

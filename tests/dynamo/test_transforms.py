@@ -14,6 +14,7 @@ import torch as oracle
 import mindtorch
 from mindtorch import vmap
 from mindtorch._dynamo.testing import CompileCounterWithBackend, EagerAndRecordGraphs
+from mindtorch._higher_order_ops.wrap import wrap
 from mindtorch.func import functional_call, grad, jvp, stack_module_state, vjp
 from mindtorch.fx.experimental.proxy_tensor import make_fx
 from mindtorch.nn.functional import dropout
@@ -317,6 +318,32 @@ def test_functions_that_do_more_than_compute_break_the_graph(program: Any) -> No
     expected: list[int] = []
     program(x, expected)
     assert kept == expected
+
+
+def test_local_writes_of_a_function_are_repeated_as_often_as_it_is_called() -> None:
+    """A transform calls its function once, unless the batch is divided into chunks: then the graph breaks."""
+    def program(x, chunk_size=None):
+        count = 0
+
+        def one(r):
+            nonlocal count
+            count += 1
+            return r * 2
+
+        return vmap(one, chunk_size=chunk_size)(x) + count
+
+    x = mindtorch.arange(12.0).reshape(4, 3)
+    assert mindtorch.compile(program, backend="eager", fullgraph=True)(x).equal(x * 2 + 1)
+    assert mindtorch.compile(program, backend="eager")(x, 2).equal(x * 2 + 2)
+
+
+def test_operands_are_what_the_function_reads() -> None:
+    """A call that is kept whole takes no argument that its function leaves alone, in the order in which it reads."""
+    def program(x, y, z):
+        return wrap(lambda a, b, k: k.sin() + a, x, y, k=z)
+
+    graph = captured(program, *[mindtorch.randn(3) for _ in range(3)])
+    assert "torch.ops.higher_order.wrap(wrap_body_0, l_z_, l_x_);" in graph
 
 
 def test_tensors_that_leave_a_function_break_the_graph() -> None:

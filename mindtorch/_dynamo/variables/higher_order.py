@@ -17,7 +17,7 @@ from typing import Any
 
 from ..._base.size import Size
 from ..._dispatch.dispatcher import switched
-from ..._higher_order_ops.transforms import APPLIERS, MAKERS, OPERATORS, call_linear
+from ..._higher_order_ops.transforms import APPLIERS, MAKERS, OPERATORS, GraphOperator, call_linear
 from ..._higher_order_ops.wrap import CONTEXTS, tag_activation_checkpoint, wrap
 from ..._tensor import Tensor
 from ..._transforms.pytree import tree_flatten, tree_leaves, tree_unflatten
@@ -30,7 +30,7 @@ from .. import fakes
 from ..exc import Break, Raised, Restart
 from .base import Codegen, ConstantVariable, Translator, Variable
 from .builtin import SPECIAL
-from .containers import DictVariable, SequenceVariable, TupleVariable
+from .containers import DictVariable, ListVariable, SequenceVariable, TupleVariable
 from .functions import FunctionVariable, NestedFunction, PartialVariable, is_none
 from .objects import MISSING, UserObject
 from .tensor import TensorVariable
@@ -100,106 +100,101 @@ def function_behind(variable: Variable) -> Any:
 class Body:
     """A function of the interpreted program that becomes a graph when it is called with examples."""
 
-    def __init__(self, tx: Translator, function: Variable, name: str, operands: list[Node] | None = None) -> None:
-        """With ``operands``, the inputs have their names, and the graph returns a tuple of tensors; else it returns
-        the function's result in its structure.
-        """
-        self.tx, self.function, self.is_flat = tx, function, operands is not None
-        self.names = [node.name for node in operands or ()]
-        self.__name__ = function.code.co_name if isinstance(function, FunctionVariable) else name
+    def __init__(self, tx: Translator, function: Variable, operator: GraphOperator, is_flat: bool = False) -> None:
+        """If ``is_flat``, the graph returns a tuple of tensors, else the function's result in its structure."""
+        self.tx, self.function, self.operator, self.is_flat = tx, function, operator, is_flat
+        self.__name__ = function.code.co_name if isinstance(function, FunctionVariable) else operator.name()
         self.module: GraphModule | None = None
         self.outside: list[Node] = []  #: what the function reads
+        self.leaves: list[Any] = []  #: of the example of the result
+        self.is_repeatable = True  #: whether the graph is all that the function does
         self._spec: Any = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Interpret the function for examples, and return the example of its result."""
+        """Interpret the function for examples, and return the example of its result. When it is called again, the graph
+        runs on the examples.
+        """
         if self.module is not None:
-            return self._again(tree_leaves((args, kwargs)))
-        tx, output = self.tx, self.tx.output
-        with output.scope() as scope, switched(dispatch_modes=()):
-            line = output.line
-            inner = self.function
-            while isinstance(inner, TransformVariable):
-                inner = inner.function
-            names = inner.code.co_varnames if isinstance(inner, FunctionVariable) else ()
-            given = [self._variable(scope, arg, name) for arg, name in zip_longest(
-                args, names[:len(args)], fillvalue="arg")]
-            named = {name: self._variable(scope, arg, name) for name, arg in kwargs.items()}
-            state = output.side_effects.state()
-            result = self.function.call(tx, given, named)
+            if not self.is_repeatable:
+                raise Break(f"{self.function} writes objects, and is called several times")
+            return self.module(*[leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)],
+                               *[node.meta["example_value"] for node in self.outside])
+        output = self.tx.output
+        sources = [self.operator] if self.is_flat else []  # PyTorch inlines transforms
+        with output.scope(*sources) as scope, switched(dispatch_modes=()):
+            line, state, touched = output.line, output.side_effects.state(), output.side_effects.touched
+            names = _parameters(self.function)
+            result = self.function.call(
+                self.tx, [self._variable(scope, arg, name) for arg, name in zip_longest(
+                    args, names[:len(args)], fillvalue="arg")],
+                {name: self._variable(scope, arg, name) for name, arg in kwargs.items()})
+            output.line = line
             if output.side_effects.state() != state:
                 raise Break(f"{self.function} writes objects, and is an argument of a function of the library")
-            output.line = line
-            examples = example_of(result)
-            leaves, self._spec = tree_flatten(examples)
-            for leaf in leaves:
-                if isinstance(leaf, Passed):
-                    raise Break(f"{self.function} returns {leaf.variable}, which no graph has")
-            returned = argument_of(result)
-            if self.is_flat:
-                self.leaves = leaves
-                returned = tuple([one for one in tree_leaves(returned) if isinstance(one, Node)])
-            scope.graph.output(map_arg(returned, output.own))
-            self._drop_unused(scope.graph)
-            self.outside = [*scope.lifted]
-            self.module = GraphModule(dict(scope.modules), scope.graph)
-        return examples
+            self.is_repeatable = output.side_effects.touched == touched
+            return self._finish(scope, result)
 
-    def _again(self, leaves: list[Any]) -> Any:
-        """Return the example of the result for other examples, of which the graph is the same."""
-        assert self.module is not None
-        return self.module(*[leaf for leaf in leaves if isinstance(leaf, Tensor)],
-                           *[node.meta["example_value"] for node in self.outside])
-
-    def _variables(self, scope: Any, values: Any, name: str) -> list[Variable]:
-        return [self._variable(scope, value, f"{name}_{number}") for number, value in enumerate(values)]
+    def _finish(self, scope: Any, result: Variable) -> Any:
+        """Make the graph of what was interpreted, and return the example of the result."""
+        example, returned = example_of(result), argument_of(result)
+        self.leaves, self._spec = tree_flatten(example)
+        for leaf in self.leaves:
+            if isinstance(leaf, Passed):
+                raise Break(f"{self.function} returns {leaf.variable}, which no graph has")
+        if self.is_flat:
+            returned = tuple([leaf for leaf in tree_leaves(returned) if isinstance(leaf, Node)])
+        scope.graph.output(map_arg(returned, self.tx.output.own))
+        for node in reversed([*scope.graph.nodes]):
+            if not node.users and (node.op == "get_attr" or node.target is operator.getitem):
+                scope.graph.erase_node(node)
+        self.outside = [*scope.lifted]
+        self.module = GraphModule(dict(scope.modules), scope.graph)
+        return example
 
     def _variable(self, scope: Any, value: Any, name: str = "arg") -> Variable:
         """Return the variable of an example: inputs of the graph for its tensors."""
         if isinstance(value, Passed):
             return value.variable
         if isinstance(value, Tensor):
-            return TensorVariable(scope.input(self.names.pop(0) if self.names else name, value), value)
-        empty: Any = self.tx.made(type(value)()) if type(value) in (tuple, list) or isinstance(value, dict) else None
-        if isinstance(empty, SequenceVariable):
-            empty.list += self._variables(scope, value, name)
-        elif isinstance(empty, DictVariable):
+            return TensorVariable(scope.input(name, value), value)
+        if isinstance(value, dict):
+            made: Any = self.tx.made(type(value)())  # of its kind, and empty
             for key, item in value.items():
                 entry = self.tx.made(key)
-                empty.entries[entry.key()] = (entry, self._variable(scope, item, f"{name}_{key}"))
-        elif hasattr(type(value), "_fields"):
-            return TupleVariable(self._variables(scope, value, name), kind=type(value))
-        else:
-            return self.tx.made(value)
-        return empty
-
-    def _drop_unused(self, graph: Any) -> None:
-        for node in reversed([*graph.nodes]):
-            if not node.users and (node.op == "get_attr" or node.target is operator.getitem):
-                graph.erase_node(node)
+                made.entries[entry.key()] = entry, self._variable(scope, item, f"{name}_{key}")
+            return made
+        if type(value) in (tuple, list) or hasattr(value, "_fields"):
+            items = [self._variable(scope, item, f"{name}_{number}") for number, item in enumerate(value)]
+            return (ListVariable if type(value) is list else TupleVariable)(items, kind=type(value))
+        return self.tx.made(value)
 
     def result(self, leaves: list[Variable]) -> Variable:
         """Return the result of a call of the graph, given its leaves."""
         places = iter(leaves)
         return self._variable(None, tree_unflatten([Passed(next(places)) for _ in leaves], self._spec))
 
-    def node(self, label: str, meta: dict[str, Any] | None = None) -> Node:
+    def node(self, meta: dict[str, Any] | None = None) -> Node:
         """Return the node of the graph in the outer graph."""
         output = self.tx.output
         if self.module is None:
             raise Break(f"{self.function} is not called by the function of the library that takes it")
-        scope, number = output.scopes[-1], 0
-        while f"{label}_{number}" in scope.modules:
-            number += 1
         self.module.meta.update(meta or {})
-        scope.modules[f"{label}_{number}"] = self.module
-        found: Node = output.node("get_attr", f"{label}_{number}", (), {}, None)
+        name = output.body_name("wrap" if self.is_flat else self.operator.name())
+        output.scopes[-1].modules[name] = self.module
+        found: Node = output.node("get_attr", name, (), {}, None)
         return found
 
-    def operands(self, label: str, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    def operands(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the positional arguments of a transform's node, for those of the function."""
         outside = (tuple(self.outside),) if self.outside else ()
-        return (self.node(f"{label}_body"), given, *outside)
+        return self.node(), given, *outside
+
+
+def _parameters(function: Variable) -> tuple[str, ...]:
+    """Return the names of a function's variables, the parameters first, or of the one that a transform was given."""
+    while isinstance(function, TransformVariable):
+        function = function.function
+    return function.code.co_varnames if isinstance(function, FunctionVariable) else ()
 
 
 def run(tx: Translator, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -210,7 +205,7 @@ def run(tx: Translator, function: Callable[..., Any], *args: Any, **kwargs: Any)
     except (Break, Raised, Restart):
         raise
     except Exception as error:
-        raise Break(f"{type(error).__name__} in {function.__name__}: {error}") from error
+        raise Break(f"{type(error).__name__}: {error}") from error
 
 
 def added(tx: Translator, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Variable:
@@ -248,12 +243,12 @@ class TransformVariable(Variable):
 
     def call(self, tx: Translator, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         settings = {name: constant_of(value) for name, value in self.settings.items()}
-        given, body = tuple(map(argument_of, args)), Body(tx, self.function, self.transform.__name__)
+        target = OPERATORS[self.transform]
+        given, body = tuple(map(argument_of, args)), Body(tx, self.function, target)
         result = run(tx, lambda: self.transform(body, **settings)(
             *map(example_of, args), **{name: example_of(arg) for name, arg in kwargs.items()}))
         named = {"kwargs": {name: argument_of(arg) for name, arg in kwargs.items()}} if kwargs else {}
-        operands = body.operands(self.transform.__name__, given)
-        return added(tx, OPERATORS[self.transform], operands, {**named, **settings}, result)
+        return added(tx, target, body.operands(given), {**named, **settings}, result)
 
     def reconstruct(self, cg: Codegen) -> str:
         settings = "".join(f", {name}={cg.value(value)}" for name, value in self.settings.items())
@@ -332,10 +327,10 @@ def apply(transform: Callable[..., Any], tx: Translator, func: Variable, *args: 
           **kwargs: Variable) -> Variable:
     """Call a transform that takes the function and its arguments."""
     settings = {name: constant_of(value) for name, value in kwargs.items()}
-    given, body = tuple(map(argument_of, args)), Body(tx, func, transform.__name__)
+    target = OPERATORS[transform]
+    given, body = tuple(map(argument_of, args)), Body(tx, func, target)
     result = run(tx, lambda: transform(body, *map(example_of, args), **settings))
-    node = tx.output.node("call_function", OPERATORS[transform], body.operands(transform.__name__, given), settings,
-                          result)
+    node = tx.output.node("call_function", target, body.operands(given), settings, result)
     items: list[Variable] = []
     for number, item in enumerate(result):
         one = tx.output.node("call_function", operator.getitem, (node, number), {}, item)
@@ -347,22 +342,20 @@ def apply(transform: Callable[..., Any], tx: Translator, func: Variable, *args: 
 # -- calls that a graph keeps whole ------------------------------------------------------------------------------------
 
 
-def _whole(tx: Translator, target: Any, label: str, function: Variable, args: Any, kwargs: dict[str, Variable],
+def _whole(tx: Translator, target: GraphOperator, function: Variable, args: Any, kwargs: dict[str, Variable],
            settings: dict[str, Any], meta: dict[str, Any] | None = None) -> Variable:
-    """Call a function as one node, whose operands are the tensors that the function takes or reads."""
-    given = [leaf for leaf in tree_leaves((tuple(map(argument_of, args)), {
-        name: argument_of(arg) for name, arg in kwargs.items()})) if isinstance(leaf, Node)]
-    body = Body(tx, function, label, given)
-    run(tx, body, *map(example_of, args), **{name: example_of(arg) for name, arg in kwargs.items()})
-    graph = body.node(f"{label}_body", meta)
+    """Call a function as one node, whose operands are the tensors that the function reads, of its arguments, too."""
+    body = Body(tx, function, target, is_flat=True)
+    run(tx, body, *map(Passed, args), **{name: Passed(arg) for name, arg in kwargs.items()})
+    graph = body.node(meta)
     tensors = tuple([leaf for leaf in body.leaves if isinstance(leaf, Tensor)])
-    made = iter(added(tx, target, (graph, *given, *body.outside), settings, tensors).items(tx))
+    made = iter(added(tx, target, (graph, *body.outside), settings, tensors).items(tx))
     return body.result([next(made) if isinstance(leaf, Tensor) else tx.made(leaf) for leaf in body.leaves])
 
 
 def call_wrap(tx: Translator, function: Variable, *args: Variable, **kwargs: Variable) -> Variable:
     """Call ``wrap``."""
-    return _whole(tx, wrap, "wrap", function, args, kwargs, {})
+    return _whole(tx, wrap, function, args, kwargs, {})
 
 
 def call_checkpoint(tx: Translator, function: Variable, *args: Variable, **kwargs: Variable) -> Variable:
@@ -374,7 +367,7 @@ def call_checkpoint(tx: Translator, function: Variable, *args: Variable, **kwarg
     contexts, meta = kwargs.pop("context_fn", None), {}
     if contexts is not None and (found := function_behind(contexts)) is not noop_context_fn:
         meta = {CONTEXTS: found}
-    return _whole(tx, tag_activation_checkpoint, "wrap", function, args, kwargs, settings, meta)
+    return _whole(tx, tag_activation_checkpoint, function, args, kwargs, settings, meta)
 
 
 # -- modules as functions ----------------------------------------------------------------------------------------------
