@@ -96,8 +96,9 @@ class Captured:
 
 def inputs_of(module: GraphModule) -> list[Node]:
     """Return the nodes of what a captured graph takes: its arguments, then its own tensors."""
-    return [*module.graph.find_nodes(op="placeholder"), *[
-        node for node in module.graph.find_nodes(op="get_attr") if isinstance(getattr(module, str(node.target)), Tensor)]]
+    own = [node for node in module.graph.find_nodes(op="get_attr")
+           if isinstance(getattr(module, str(node.target)), Tensor)]
+    return [*module.graph.find_nodes(op="placeholder"), *own]
 
 
 def names_of(module: GraphModule, examples: list[Any]) -> list[str]:
