@@ -22,6 +22,7 @@ PROGRAMS = {
     "layer_norm": lambda x: F.layer_norm(x, (4,)), "topk": lambda x: x.topk(2), "tril": lambda x: x.tril(),
     "gather": lambda x: x.gather(1, (x > 0).long()), "max_pool": lambda x: F.max_pool1d(x, 2),
     "clone": lambda x: x.clone(), "double": lambda x: x.double(),
+    "pad of labels": lambda x: F.pad(x.long(), (0, 1), value=-100), "matrix and batch": lambda x: x @ x.t()[None],
 }
 
 
@@ -39,6 +40,15 @@ def test_all_calls_of_a_layout_give_the_same_values_in_new_memory(name):
     assert torch.equal(X, before)
     for first, last in zip(kept[0], tensors(PROGRAMS[name](X)), strict=True):
         assert torch.equal(first, last)
+
+
+def test_linear_of_an_input_of_other_strides_has_a_plan():
+    x, weight = torch.arange(24.0).reshape(2, 3, 4).mT, X[:, :3].contiguous()
+    for _ in range(3):
+        out = F.linear(x, weight)
+    with torch.observe() as trace:
+        assert torch.equal(F.linear(x, weight), out) and torch.equal(out, x.contiguous() @ weight.t())
+    assert [event.plan.made for event in trace.events if event.op == "linear"] == [False]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

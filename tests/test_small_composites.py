@@ -69,6 +69,9 @@ PROGRAMS: dict[str, Program] = {
     "pad and cut": lambda lib: [lib.nn.functional.pad(lib.arange(6.0).reshape(2, 3), (1, -1)) for _ in range(3)],
     "pad by too large a number": lambda lib: [
         lib.nn.functional.pad(lib.ones(2), (1, 1), value=number) for number in (1, 1e39)],
+    "pad of integers": lambda lib: [
+        lib.nn.functional.pad(lib.arange(6).reshape(2, 3).to(getattr(lib, dtype)), (1, 2, 0, 1), value=number).tolist()
+        for dtype in ("int64", "int8", "uint8", "bool") for number in (-100, 1.5, 300, True) for _ in range(3)],
     "pad of one channel": lambda lib: [lib.nn.functional.pad(lib.ones(2, 1, 3, 3), (1, 1, 1, 1)).stride()] * 2,
     "pad by nothing": lambda lib: [lib.nn.functional.pad(lib.ones(2), (0, 0)) for _ in range(2)],
     "gradients of parts": lambda lib: [

@@ -181,6 +181,8 @@ def _made(data: Any, dtype: DType, device: Any) -> UntypedStorage:
 
 def typed(self: UntypedStorage, dtype: DType) -> TypedStorage:
     """Return this storage as elements of ``dtype``: always the same object for one dtype."""
+    if self._typed is None:
+        self._typed = {}
     found = self._typed.get(dtype)
     if found is None:
         found = self._typed[dtype] = TypedStorage(wrap_storage=self, dtype=dtype, _internal=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .._tensor import Tensor
     from .typed import TypedStorage
 
-_BYTE = np.dtype(np.uint8)
+_BYTE, ndarray, new = np.dtype(np.uint8), np.ndarray, object.__new__
 
 
 class StorageBase:
@@ -143,6 +143,7 @@ class UntypedStorage(StorageBase):
     _filename: str | None = None
     _checkpoint_offset: int | None = None  #: of a meta storage: where its bytes are in the file that it was loaded from
     _prune_at = 16
+    _typed: dict[DType, TypedStorage] | None = None  #: it as elements of dtypes, where that was asked for
     _memory_map: mmap.mmap | None = None
     _shared_file: Any = None  #: the file under shared memory, which has no name
     _bytes: np.ndarray | None = None
@@ -167,7 +168,6 @@ class UntypedStorage(StorageBase):
         else:
             self._memory = memory
         self._aliases: list[ref[Tensor]] = []
-        self._typed: dict[DType, TypedStorage] = {}
         if values is not None and self.device.type != "meta":
             self.copy_(UntypedStorage(data=values))
 
@@ -364,9 +364,12 @@ def _nameless_file() -> Any:
 
 def storage_of_array(array: np.ndarray, resizable: bool = True) -> UntypedStorage:
     """Return a CPU storage over the memory of a C-contiguous array."""
-    storage = object.__new__(UntypedStorage)  # whose __init__ would look for what this is not
-    storage._bytes = data = array.reshape(-1).view(_BYTE) if array.size else np.empty(0, _BYTE)
-    storage._nbytes, storage._aliases, storage._typed = data.nbytes, [], {}
+    storage = new(UntypedStorage)  # whose __init__ would look for what this is not
+    storage._aliases, storage._nbytes = [], (nbytes := array.nbytes)
+    try:
+        storage._bytes = ndarray(nbytes, _BYTE, array)  # in half the time of two views
+    except ValueError:  # bfloat16 has no buffers, and no elements have none
+        storage._bytes = array.reshape(-1).view(_BYTE) if array.size else np.empty(0, _BYTE)
     if not resizable:
         storage._resizable = False
     return storage

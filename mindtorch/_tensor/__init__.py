@@ -48,6 +48,7 @@ from .._dispatch.torch_function import (
 from .._dtype import FLOATING, WIDER, DType
 from .._storage import TypedStorage, UntypedStorage, allocate, can_be, out_of_host_memory, storage_of_array
 
+WITHOUT_STORAGE = PIPELINE | BATCHED | SPARSES  #: the keys of tensors that have no storage, or not yet
 OF_VIEWS = ~(DERIVED | NONCONTIGUOUS)  #: the keys that a contiguous view has of its tensor
 new: Callable[..., Any] = object.__new__
 ndarray = np.ndarray
@@ -385,10 +386,11 @@ class Tensor(Methods, metaclass=_TensorType):
         """Return the storage, the same object for all tensors that share it (``torch.Tensor.untyped_storage``)."""
         storage = self._storage
         if storage is None:
-            if self._keys & PIPELINE:
-                self._wait()
-            if self._keys & (BATCHED | SPARSES):
-                raise NotImplementedError(f"Cannot access storage of {self._implementation()}")
+            if self._keys & WITHOUT_STORAGE:
+                if self._keys & PIPELINE:
+                    self._wait()
+                if self._keys & (BATCHED | SPARSES):
+                    raise NotImplementedError(f"Cannot access storage of {self._implementation()}")
             cell = self._version_counter
             if cell is None:
                 cell = self._version_counter = [0, None]

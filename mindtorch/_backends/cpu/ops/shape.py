@@ -141,9 +141,17 @@ def flip(x: Array, dims: Ints) -> Array:
 
 # -- composites ------------------------------------------------------------------------------------------------------
 
+def holds(dtype: np.dtype, number: Any) -> bool:
+    """Return True if a dtype of integers holds a number that is exact in float64, too."""
+    limits = np.iinfo(dtype)
+    return number.__class__ in (int, float) and abs(number) < 1 << 53 and (
+        int(number) == number and limits.min <= number <= limits.max)
+
+
 def constant_pad_nd(x: Array, pad: Ints, value: Any = 0) -> Callable[[Array], Array] | None:
-    """Prepare padding of small floating point arrays with a number."""
-    if x.dtype.char not in "fd" or x.size > MOST or not any(pad) or min(pad) < 0:
+    """Prepare padding of small arrays with a number, of integers with one that they hold."""
+    if x.size > MOST or not any(pad) or min(pad) < 0 or not (
+            holds(x.dtype, value) if x.dtype.kind in "iu" else x.dtype.char in "fd"):
         return None
     before, after = ([0] * (x.ndim - len(pad) // 2) + [*ends] for ends in (pad[-2::-2], pad[::-2]))
     shape = [n + b + a for n, b, a in zip(x.shape, before, after, strict=True)]
