@@ -59,6 +59,15 @@ def is_in_graph(function: Any) -> bool:
     return module_of(function).startswith(IN_GRAPH)
 
 
+def of_numpy(function: Any) -> str:
+    """Return why a function or type of NumPy's is not interpreted, or an empty string for another one."""
+    module = module_of(function)
+    if module.partition(".")[0] != "numpy":
+        return ""
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", function)
+    return f"{module}.{name} is NumPy's, whose arrays no graph has: call the torch function in its place"
+
+
 def why_skipped(function: Any) -> str:
     """Return why a function in Python is not interpreted, or an empty string."""
     name = f"{module_of(function)}.{getattr(function, '__qualname__', function)}"
@@ -70,8 +79,8 @@ def why_skipped(function: Any) -> str:
     module = module_of(function)
     if module.startswith(f"{PACKAGE}.") and not module.startswith(INLINED):
         return f"{name} is a function of the library that no graph has"
-    if module.startswith("numpy"):
-        return f"{name} is a function of NumPy"
+    if of_numpy(function):
+        return of_numpy(function)
     file = function.__code__.co_filename
     if file.startswith("<frozen") or (file.startswith(STANDARD) and "site-packages" not in file and file[
             len(STANDARD) + 1:].removesuffix(".py").partition(os.sep)[0] not in STANDARD_INLINED):

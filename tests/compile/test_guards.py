@@ -246,6 +246,29 @@ BREAKS = {
 }
 
 
+OF_NUMPY = {
+    "numpy.sin": lambda x: x + torch.from_numpy(np.sin(x.numpy())),
+    "numpy.mean": lambda x: x * float(np.mean([1.0, 2.0])),
+    "numpy.ones": lambda x: x + torch.from_numpy(np.ones(3, np.float32)),
+    "numpy.zeros": lambda x: x + torch.as_tensor(np.zeros(3, np.float32)),
+    "numpy.linalg.norm": lambda x: x * float(np.linalg.norm([3.0, 4.0])),
+    "numpy.float32": lambda x: x + np.float32(2),
+}
+
+
+@pytest.mark.parametrize("name", OF_NUMPY)
+def test_a_function_of_numpy_breaks_the_graph_and_is_called(name) -> None:
+    function = OF_NUMPY[name]
+    compiled = torch.compile(function)
+    for number in range(3):
+        x = torch.arange(3.0) + number
+        torch.testing.assert_close(compiled(x), function(x))
+    reasons = [str(one.reason) for one in explain(function)(torch.ones(3)).break_reasons]
+    assert any(name in reason and "call the torch function" in reason for reason in reasons), reasons
+    with pytest.raises(exc.Unsupported):
+        torch.compile(function, fullgraph=True)(torch.ones(3))
+
+
 @torch.compiler.disable
 def disabled(x):
     return x * 2

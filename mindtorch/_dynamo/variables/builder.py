@@ -38,7 +38,7 @@ PLAIN = (int, float, complex, bool, str, bytes, type(None), type(...), type(NotI
 COMPARED = (int, float, complex, str, bytes, range, slice, device, np.dtype)
 HEAP_TYPE = 1 << 9  #: ``Py_TPFLAGS_HEAPTYPE``: the class was made by a class statement
 BUILTINS = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
-            types.MethodWrapperType, types.ClassMethodDescriptorType, np.ufunc)
+            types.MethodWrapperType, types.ClassMethodDescriptorType, np.ufunc, type(np.mean))
 
 
 class Opaque(Variable):

@@ -16,7 +16,7 @@ from ..._device import device
 from ..._dtype import DTYPES, finfo, iinfo
 from .. import polyfills
 from ..exc import Break, Raised
-from ..trace_rules import PACKAGE
+from ..trace_rules import PACKAGE, of_numpy
 from .base import (
     BoundBuiltin, Codegen, ConstantVariable, ExceptionVariable, IteratorVariable, Translator, Variable, fold,
     is_exception, throw,
@@ -276,7 +276,8 @@ def call(tx: Translator, function: Any, args: list[Variable], kwargs: dict[str, 
         return args[0].method(tx, name, args[1:], kwargs)
     if module == "math" and args and isinstance(args[0], TensorVariable):
         raise Break(f"math.{name} reads the data of a tensor")
-    raise Break(f"call of {module or 'a builtin'}.{getattr(function, '__qualname__', name)}, which no graph has")
+    raise Break(of_numpy(function) or
+                f"call of {module or 'a builtin'}.{getattr(function, '__qualname__', name)}, which no graph has")
 
 
 def _hashable(function: Any) -> bool:

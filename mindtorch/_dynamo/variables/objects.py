@@ -15,7 +15,7 @@ from ..._tensor import Tensor
 from ...nn._hooks import GLOBAL_HOOKS
 from ...nn.module import Module
 from ..exc import Break, Restart
-from ..trace_rules import is_library
+from ..trace_rules import is_library, of_numpy
 from .base import BoundBuiltin, Codegen, ConstantVariable, ExceptionVariable, Identity, Translator, Variable, throw
 from .containers import DictVariable, ListVariable, TupleVariable
 from .functions import MethodVariable, UserFunction, is_none
@@ -463,7 +463,7 @@ class ClassVariable(Variable):
                 raise Break(f"an object of {kind.__module__}.{kind.__qualname__} is made, which is written in C")
             made = self.new(tx, self, args)
         else:
-            raise Break(f"calling {kind.__module__}.{kind.__qualname__}, which is written in C")
+            raise Break(of_numpy(kind) or f"calling {kind.__module__}.{kind.__qualname__}, which is written in C")
         init = static(kind, "__init__")
         if isinstance(init, types.FunctionType):
             made.attribute(tx, "__init__").call(tx, args, kwargs)
