@@ -129,8 +129,8 @@ class Body:
                     args, names[:len(args)], fillvalue="arg")],
                 {name: self._variable(scope, arg, name) for name, arg in kwargs.items()})
             output.line = line
-            if output.side_effects.state() != state:
-                raise Break(f"{self.function} writes objects, and is an argument of a function of the library")
+            if self.is_flat and output.side_effects.state() != state:  # a checkpoint may call it again
+                raise Break(f"{self.function} writes objects, and is an argument of {self.operator}")
             self.is_repeatable = output.side_effects.touched == touched
             return self._finish(scope, result)
 
