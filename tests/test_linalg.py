@@ -564,3 +564,13 @@ def test_lobpcg_gives_the_eigenvalues_that_pytorch_finds(options):
     assert not list(error_differences(ours, theirs))
     if theirs.error is None:
         assert_same(ours.value, theirs.value, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("order", [1, 2, float("inf"), -1])
+def test_the_norm_of_a_matrix_without_elements_is_zero(order: float) -> None:
+    """It has no graph; a least norm is 0 only where there are rows or columns to choose from."""
+    assert_same_outcome(lambda t: [t.linalg.matrix_norm(t.ones(0, 3, requires_grad=True), order, keepdim=keepdim)
+                                   for keepdim in (False, True)])
+    if order != -1:
+        for shape in ((0, 0), (3, 0), (2, 3, 0)):
+            assert_same_outcome(lambda t, shape=shape: t.linalg.matrix_norm(t.ones(shape, requires_grad=True), order))

@@ -128,7 +128,12 @@ def linalg_matrix_norm(self: Any, ord: Any = "fro", dim: Ints = (-2, -1), keepdi
     first, second = (columns, rows) if abs(ord) == inf else (rows, columns)
     second -= second > first and not keepdim
     sums = vector_norm(self, 1, (first,), keepdim, dtype)
-    return sums.amax(second, keepdim) if ord > 0 else sums.amin(second, keepdim)
+    return _greatest(sums, second, keepdim) if ord > 0 else sums.amin(second, keepdim)
+
+
+def _greatest(x: Tensor, dim: int, keepdim: bool) -> Tensor:
+    """Return the greatest of nonnegative numbers along a dimension; of none it is 0, outside the graph."""
+    return x.amax((dim,), keepdim) if x.shape[dim] else x.detach().sum((dim,), keepdim)
 
 
 def _norm_of_values(self: Tensor, ord: Any, rows: int, columns: int, keepdim: bool, dtype: Any) -> Any:
@@ -139,7 +144,7 @@ def _norm_of_values(self: Tensor, ord: Any, rows: int, columns: int, keepdim: bo
     if ord == "nuc":
         result = values.sum((-1,), keepdim=keepdim)
     else:
-        result = values.amax((-1,), keepdim) if ord > 0 else values.amin((-1,), keepdim)
+        result = _greatest(values, -1, keepdim) if ord > 0 else values.amin((-1,), keepdim)
     if not keepdim:
         return result
     return result.unsqueeze(-1).permute(tuple(order.index(d) for d in range(self.ndim)))
