@@ -336,7 +336,7 @@ def fill(out: np.ndarray, value: Any) -> None:
 
 def least_of(ufunc: Any) -> int:
     """Return the size of the smallest arrays that ``compute`` computes in blocks, or by a loop."""
-    return loops.LARGE if ufunc in loops.angles else LARGE
+    return loops.angles[ufunc].least if ufunc in loops.angles else LARGE
 
 
 def compute(ufunc: Any, out: np.ndarray, *operands: Any) -> np.ndarray:

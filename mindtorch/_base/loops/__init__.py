@@ -208,8 +208,9 @@ arithmetic_of_lines = {
     "divide": (Loop("divide_by_lines", True), Loop("divide_lines", True))}
 box_muller = Loop("box_muller", True)
 sigmoid, silu = Loop("sigmoid"), Loop("silu")
-#: Of which NumPy's vectors lose up to three units in the last place.
-angles = {np.arcsin: Loop("asin"), np.arccos: Loop("acos"), np.arctan: Loop("atan")}
+#: Of which NumPy's vectors lose up to three units in the last place, in as much time.
+angles = {np.arcsin: Loop("asin", least=LARGE >> 1), np.arccos: Loop("acos", least=LARGE >> 1),
+          np.arctan: Loop("atan", least=LARGE >> 1)}
 gelu, gelu_backward, softmax, log_softmax, softmax_backward, log_softmax_backward = (
     Loop(name, least=SOME) for name in (
         "gelu", "gelu_backward", "softmax", "log_softmax", "softmax_backward", "log_softmax_backward"))
