@@ -31,6 +31,7 @@ from ._dispatch.keys import AUTOGRAD
 from ._dispatch.overloads import OpOverload, OpOverloadPacket, ops as ops, overload_of
 from ._dispatch.registry import Operator, flags_of
 from ._dispatch.schemas import registry
+from ._dispatch.tags import Tag
 from ._dtype import DType
 from ._library.infer_schema import infer_schema as infer_schema
 from ._transforms import batching
@@ -69,6 +70,7 @@ def define(schema: str, flags: str = "function, method", *, lib: Library | None 
     except ValueError as error:
         registry.undefine(op)
         raise RuntimeError(str(error)) from None
+    op.tags = (tags,) if isinstance(tags, Tag) else tuple(tags)
     return op
 
 
@@ -185,7 +187,7 @@ class Library:
         """Define an operator by its schema, and return its name (``torch.library.Library.define``)."""
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
             raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
-        op = define(self._named(schema), "operator only")
+        op = define(self._named(schema), "operator only", tags=tags)
         self._defined.append(op)
         return op.name.removeprefix(f"{self.ns}::")
 
@@ -237,9 +239,10 @@ def _scoped_library(*args: Any, **kwargs: Any) -> Iterator[Library]:
 class CustomOpDef:
     """An operator that ``custom_op`` made of a function (``torch.library.CustomOpDef``); calling it dispatches."""
 
-    def __init__(self, namespace: str, name: str, schema: str, function: Callable[..., Any]):
+    def __init__(self, namespace: str, name: str, schema: str, function: Callable[..., Any], tags: Any = ()):
         self._lib = Library(namespace, "FRAGMENT")
-        self._lib.define(name + schema)
+        given = (tags,) if isinstance(tags, Tag) else tags or ()
+        self._lib.define(name + schema, tags=(Tag.pt2_compliant_tag, *given))
         self._namespace, self._name, self._qualname, self._init_fn = namespace, name, f"{namespace}::{name}", function
         nothing = schema.endswith("-> ()")  # there is nothing of which to know a shape
         self._lib.impl(name, (lambda *args: None) if nothing else self._no_fake, "Meta")
@@ -335,7 +338,7 @@ def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_arg
         text = schema or infer_schema(function, mutates_args=mutates_args)
         if name in _made:  # a cell is run again
             _made.pop(name)._lib._destroy()
-        made = _made[name] = CustomOpDef(namespace, short, text, function)
+        made = _made[name] = CustomOpDef(namespace, short, text, function, tags)
         made.register_kernel(device_types, function)
         return made
 

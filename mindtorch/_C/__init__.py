@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from enum import Enum, IntEnum
+from enum import IntEnum
 from typing import Any, ClassVar
 
 from .._backends.npu.aclnn import is_available as _npu_aclnn_available, symbols_ok as _npu_aclnn_symbols_ok
@@ -12,6 +12,7 @@ from .._dispatch.dispatcher import switched
 from .._dispatch.keys import CONJUGATE, INFERENCE, NEGATIVE, PYTHON
 from .._dispatch.local import local
 from .._dispatch.overloads import FunctionSchema as FunctionSchema
+from .._dispatch.tags import Tag as Tag
 from .._dispatch.torch_dispatch import disabled_torch_dispatch as _disabled_torch_dispatch_impl
 from .._dispatch.torch_function import (
     ALL_OFF, DisableTorchFunction as DisableTorchFunction, DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
@@ -27,29 +28,6 @@ __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "DispatchKey"
            "Generator", "TensorBase"]
 #: What PyTorch has here under the same names.
 _ALSO = (_npu_aclnn_available, _npu_aclnn_symbols_ok, _disabled_torch_dispatch_impl, _disabled_torch_function_impl)
-
-
-class Tag(Enum):
-    """What PyTorch notes about operators (``torch.Tag``); ``torch.library`` takes tags and does without them."""
-
-    core = 0
-    cudagraph_unsafe = 1
-    data_dependent_output = 2
-    dynamic_output_shape = 3
-    flexible_layout = 4
-    generated = 5
-    inplace_view = 6
-    maybe_aliasing_or_mutating = 7
-    needs_contiguous_strides = 8
-    needs_exact_strides = 9
-    needs_fixed_stride_order = 10
-    nondeterministic_bitwise = 11
-    nondeterministic_seeded = 12
-    out = 13
-    pointwise = 14
-    pt2_compliant_tag = 15
-    reduction = 16
-    view_copy = 17
 
 
 class ScriptMethod:

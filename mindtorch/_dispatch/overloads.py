@@ -21,6 +21,7 @@ from .keys import AUTOGRAD, BACKENDS, CPU, META, NPU, PYTHON, DispatchKeySet
 from .registry import Operator
 from .schema import REQUIRED, Parameter
 from .schemas import registry
+from .tags import Tag, tags_of
 from .torch_function import asked, handle
 
 #: ATen's overload names where they differ from the tables', by ``packet`` or ``packet.overload``.
@@ -161,9 +162,9 @@ class OpOverload:
         return self._operator.call
 
     @property
-    def tags(self) -> list[Any]:
-        """PyTorch's tags; only 'inplace_view' is supported."""
-        return ["inplace_view"] if "inplace_view" in self._operator.flags else []
+    def tags(self) -> list[Tag]:
+        """What is noted about the operator (``torch.Tag``)."""
+        return tags_of(self._operator, self._overloadpacket.__name__, self._overloadname)
 
     @property
     def is_view(self) -> bool:

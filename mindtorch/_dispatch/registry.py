@@ -106,6 +106,7 @@ class Operator:
         self.table: dict[int, Callable[..., Any]] = {}
         self.derivative: Any = None
         self.autograd: Callable[..., Any] | None = None  #: a library's replacement for recording the derivative
+        self.tags: tuple[Any, ...] = ()  #: the ones that a library gave
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.call(*(self.canonical(args, kwargs) if kwargs else args))

@@ -45,3 +45,17 @@ def test_overloads_have_pytorchs_names() -> None:
     unknown = {f"{name}.{overload}" for name in packets
                for overload in {*getattr(mindtorch.ops.aten, name).overloads()} - {*getattr(theirs, name).overloads()}}
     assert len(packets) > 1000 and unknown == OURS_ALONE
+
+
+def test_tags_are_pytorchs() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch, the reference of these tests, is not installed")
+    assert mindtorch.Tag.__members__.keys() == torch.Tag.__members__.keys()
+    compared = 0
+    for name in {operator.packet for operator in registry.operators.values() if "::" not in operator.name}:
+        theirs = getattr(torch.ops.aten, name, None)
+        for overload in theirs.overloads() if theirs is not None else ():
+            own = getattr(getattr(mindtorch.ops.aten, name), overload, None)
+            if own is not None:
+                assert {tag.name for tag in own.tags} == {tag.name for tag in getattr(theirs, overload).tags}, own
+                compared += 1
+    assert compared > 1200

@@ -64,6 +64,20 @@ def test_a_kernel_of_atens_is_replaced_until_the_library_is_gone(t):
     assert (-t.ones(2)).tolist() == [-1, -1]
 
 
+@BOTH
+def test_an_operator_has_the_tags_that_it_was_defined_with(t, namespace):
+    own = library(t).Library(namespace, "DEF")
+    own.define("f(Tensor x) -> Tensor", tags=t.Tag.core)
+    own.define("g(Tensor x) -> Tensor", tags=[t.Tag.pointwise, t.Tag.core])
+    own.define("h(Tensor x) -> Tensor")
+    library(t).custom_op(f"{namespace}::k", lambda x: x.clone(), mutates_args=(), tags=t.Tag.core,
+                         schema="(Tensor x) -> Tensor")
+    ops = getattr(t.ops, namespace)
+    found = [{tag.name for tag in getattr(ops, name).default.tags} for name in "fghk"]
+    assert found == [{"core"}, {"pointwise", "core"}, set(), {"pt2_compliant_tag", "core"}]
+    assert t.Tag.pointwise in t.ops.aten.add.Tensor.tags and t.Tag.pointwise not in t.ops.aten.mm.default.tags
+
+
 @pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 @BOTH
 def test_errors_of_libraries(t, namespace):
