@@ -9,7 +9,7 @@ import math
 import operator
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .listing import Listing, Place, instructions_of, is_users_file, listings_of
@@ -254,12 +254,20 @@ def shortened(text: str) -> str:
 
 
 def graph_lines(module: Any, origins: dict[str, tuple[int, ...]], again: Iterable[str] = ()) -> list[Line]:
-    """Return a line for each node: inputs, calls as the module's code has them, and results."""
+    """Return a line for each node: inputs, calls as the module's code has them, and results. Graphs of functions that a
+    call applies, such as that of ``vmap``, stand indented before it.
+    """
     texts = {found[1]: found[2] for found in map(ASSIGNED.match, module.code.splitlines()) if found}
     lines = []
     for node in module.graph.nodes:
         kind = type_of_node(node)
-        if node.op in ("placeholder", "get_attr"):
+        inner: Any = getattr(module, str(node.target), None) if node.op == "get_attr" else None
+        if hasattr(inner, "graph"):
+            numbers = tuple(dict.fromkeys(number for user in node.users for number in origins.get(user.name, ())))
+            lines.append(Line(f"{node.name}:", numbers, "", "the graph of a function"))
+            lines += [replace(line, text=f"    {line.text}")
+                      for line in graph_lines(inner, {one.name: numbers for one in inner.graph.nodes})]
+        elif node.op in ("placeholder", "get_attr"):
             lines.append(Line(node.name, origins.get(node.name, ()), kind, node.op.replace("placeholder", "input")))
         elif node.op == "output":
             lines.append(Line(f"return {', '.join(map(str, flat(node.args)))}"))

@@ -82,6 +82,19 @@ def test_a_cheap_value_is_computed_again_rather_than_saved():
     assert [line.text.partition(" = ")[0] for line in again] == left
 
 
+def test_graph_of_a_function_stands_before_the_call_that_applies_it():
+    """Its lines light up with the operator that the user's line became."""
+    def program(x):
+        return torch.vmap(lambda row: row.sin().sum())(x)
+
+    stages = introspect.compile_facts(program, [((torch.randn(4, 3),), {})], timed=False).stages
+    lines = [(line.text, line.type) for line in stages.of("FX graph").lines if 1 in line.origins]
+    assert lines == [
+        ("vmap_body_0:", ""), ("    row", "float32[3]"), ("    sin = row.sin()", "float32[3]"),
+        ("    sum_1 = sin.sum()", "float32[]"),
+        ("vmap = torch.ops.higher_order.vmap(vmap_body_0, (l_x_,))", "float32[4]")]
+
+
 def test_breaks_and_recompiles_stand_at_their_lines():
     def f(x):
         y = x * 2
