@@ -223,6 +223,15 @@ def test_a_worker_without_memory_for_a_batch_says_so() -> None:
         assert next(iterator).shape == (10,)  # nothing was sent of the batch before
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the system does not list a process's descriptors")
+def test_a_worker_keeps_no_descriptor_of_the_batches_that_it_has_sent() -> None:
+    def opened(index: int) -> Any:
+        return torch.zeros(300_000), len(os.listdir("/proc/self/fd"))
+
+    counts = [count.item() for _, count in DataLoader(Of(opened), batch_size=1, num_workers=1)]
+    assert len(counts) == 20 and max(counts) <= counts[0] + 2
+
+
 def test_a_process_without_a_descriptor_for_a_batch_says_so() -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     iterator = iter(DataLoader(Of(lambda index: torch.ones(100_000)), batch_size=None, num_workers=1))
