@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from .._creation import zeros
+from .._creation.random import randn
+from .._dtype import DType, float16, float32
 from .._tensor import Tensor
 from .backends.registry import lookup_backend
 
@@ -95,6 +98,23 @@ class EagerAndRecordGraphs:
     def __call__(self, gm: Any, example_inputs: Any) -> Callable[..., Any]:
         self.graphs.append(gm)
         return gm.forward
+
+
+def rand_strided(size: Sequence[int], stride: Sequence[int], dtype: DType = float32, device: Any = "cpu",
+                 extra_size: int = 0) -> Tensor:
+    """Return a tensor of random numbers, or of zeros for a dtype that is not of floating point, in a layout
+    (``torch._dynamo.testing.rand_strided``). Its memory has ``extra_size`` elements more than it needs.
+    """
+    count = extra_size
+    if all(n > 0 for n in size):
+        count += 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=False))
+    if not dtype.is_floating_point:
+        memory = zeros(count, dtype=dtype, device=device)
+    elif dtype.itemsize == 1:  # which has no normal distribution
+        memory = randn(count, dtype=float16, device=device).to(dtype)
+    else:
+        memory = randn(count, dtype=dtype, device=device)
+    return memory.as_strided(tuple(size), tuple(stride))
 
 
 def same(ref: Any, res: Any, fp64_ref: Any = None, cos_similarity: bool = False, tol: float = 1e-4,

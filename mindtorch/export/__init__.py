@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ..utils._pytree import register_dataclass as register_dataclass
-from . import dynamic_shapes as dynamic_shapes, graph_signature as graph_signature
+from . import decomp_utils as decomp_utils, dynamic_shapes as dynamic_shapes, graph_signature as graph_signature
 from ._trace import export as export
 from .archive import load as load, save as save
 from .decompose import default_decompositions as default_decompositions, run_decompositions as _run_decompositions

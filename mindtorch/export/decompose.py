@@ -17,13 +17,14 @@ from ..fx.experimental.proxy_tensor import make_fx
 from ..fx.graph_module import GraphModule
 from ..fx.interpreter import Interpreter
 from ._trace import argument_of
+from .decomp_utils import CustomDecompTable
 from .exported_program import ExportedProgram
 from .graph_signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, TensorArgument
 
 
-def default_decompositions() -> dict[Any, Any]:
+def default_decompositions() -> CustomDecompTable:
     """Return the decompositions to ATen's core operators (``torch.export.default_decompositions``)."""
-    return dict(_decomp.core_aten_decompositions())
+    return CustomDecompTable()
 
 
 def _composite_rows() -> dict[Any, Any]:
@@ -37,6 +38,7 @@ def run_decompositions(program: ExportedProgram, decomp_table: Mapping[Any, Any]
     arguments are outputs (``ExportedProgram.run_decompositions``).
     """
     table = default_decompositions() if decomp_table is None else decomp_table
+    table = table.materialize() if isinstance(table, CustomDecompTable) else table
     old = [node for node in program.graph.nodes if node.op == "placeholder"]
     values = [node.meta.get("val") for node in old]
     traced = [value for value in values if isinstance(value, Tensor) or value.__class__ in SYMBOLIC]

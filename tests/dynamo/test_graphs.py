@@ -51,3 +51,14 @@ def shown(result) -> str:
 
 def functions_log():
     return CASES["appends_to_global"][0].__globals__["LOG"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "float8_e5m2"])
+@pytest.mark.parametrize("layout", [((2, 3), (1, 2)), ((0, 3), (1, 2)), ((), ()), ((2, 2), (4, 1))], ids=str)
+def test_random_numbers_in_a_layout_are_in_memory_of_its_size(layout, dtype) -> None:
+    size, stride = layout
+    made = torch._dynamo.testing.rand_strided(size, stride, getattr(torch, dtype), extra_size=5)
+    reach = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) if 0 not in size else 0
+    assert (tuple(made.shape), made.stride(), made.dtype) == (size, stride, getattr(torch, dtype))
+    assert made.untyped_storage().nbytes() == (reach + 5) * made.itemsize
+    assert (dtype == "int64" or not made.numel()) == (not made.float().abs().sum())

@@ -437,3 +437,33 @@ def test_additional_inputs_are_a_tuple_and_a_dictionary() -> None:
     for wrong in (([1],), ((1,), [1])):
         with pytest.raises(AssertionError, match="must be"):
             more.add(*wrong)
+
+
+def test_the_table_of_decompositions_finds_composites_that_are_defined_later() -> None:
+    table = mindtorch.export.default_decompositions()
+    assert isinstance(table, mindtorch.export.decomp_utils.CustomDecompTable)
+    library = mindtorch.library.Library("of_the_table", "DEF")
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x * 2, "CompositeImplicitAutograd")
+    twice, linear = mindtorch.ops.of_the_table.twice.default, mindtorch.ops.aten.linear.default
+
+    class Both(mindtorch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return mindtorch.ops.of_the_table.twice(mindtorch.nn.functional.linear(x, x))
+
+    program = mindtorch.export.export(Both(), (mindtorch.ones(2, 2),))
+
+    def called(table: Any) -> list[Any]:
+        return [node.target for node in program.run_decompositions(table).graph.nodes if node.op == "call_function"]
+
+    assert twice in table and len(table) == len([*table]) == len({**table})
+    assert twice not in called(table) and linear not in called(table)
+    kept = table.copy()
+    assert callable(kept.pop(twice)) and kept.pop(twice, None) is None and twice not in kept and twice in table
+    del kept[linear]
+    assert called(kept) == [linear, twice]
+    kept[linear] = table[linear]
+    kept.update({twice: table[twice]})
+    assert called(kept) == called(table)
+    with pytest.raises(KeyError):
+        del kept[mindtorch.ops.aten.mm.default]
