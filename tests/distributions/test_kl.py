@@ -31,6 +31,21 @@ def test_supports_that_contain_each_other_or_do_not(low: float, high: float) -> 
     assert_agree(program, 1e-4, 1e-5)
 
 
+@pytest.mark.parametrize("name", [name for name in CASES if isinstance(
+    made(name, mindtorch), mindtorch.distributions.ExponentialFamily)])
+def test_natural_parameters_and_their_normalizer_are_pytorchs(name: str) -> None:
+    def program(lib: Any) -> Any:
+        found = made(name, lib)
+        try:
+            parameters = found._natural_params
+        except NotImplementedError as error:
+            return str(error)
+        entropy = lib.distributions.ExponentialFamily.entropy(found) if found._mean_carrier_measure == 0 else None
+        return [*parameters, found._log_normalizer(*parameters), entropy]
+
+    assert_agree(program, 1e-5, 1e-6)
+
+
 def test_a_formula_of_ones_own_serves_subclasses() -> None:
     d = mindtorch.distributions
 
