@@ -682,6 +682,8 @@ EXPLAINED = explained(
      "is 0; here factors before and behind are multiplied, in one way for all."),
     ("second gradients", r"prod\(", r"^\d outputs, torch \d$", "PyTorch's gradient of a product of one factor depends "
      "on the factor, if it is not 0.", if_apart),
+    ("second gradients", "huber_loss", "stride: ", "PyTorch's second derivative of huber_loss lies like the gradient "
+     "that arrives, ours like the difference."),
     ("second gradients", r"norm\(|abs\(|sgn\(", "stride: ", "PyTorch's derivative of sgn is a zero that nothing is "
      "added to, so the sum has the other term's layout.", in_a_layout),
     ("checkpointed", "vander", r"^(output \d: )?value: ", "PyTorch's vander has saved powers that it then writes, "
