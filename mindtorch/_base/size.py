@@ -23,7 +23,7 @@ class Size(tuple[int, ...]):
     def __new__(cls, sizes: Iterable[Any] = ()) -> Size:
         made = _new(cls, sizes)
         if INT.issuperset(map(type, made)):
-            return made  # type: ignore[no-any-return]
+            return made
         numbers = []
         for i, n in enumerate(made):
             try:
