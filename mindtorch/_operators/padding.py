@@ -150,24 +150,26 @@ def _pad_circular(self: Tensor, pad: Ints) -> Tensor:
     count = len(pad) // 2
     check((len(pad) % 2 == 0 and count + 2 == ndim) or count + 1 == ndim,
           lambda: f"Invalid padding size, expected {2 * (ndim - 2)} but got {len(pad)}")
-    shape = list(self.shape)
-    for dim, before, after in padded_dims(pad, ndim):
+    shape, dims = list(self.shape), padded_dims(pad, ndim)
+    for dim, before, after in dims:
         check(before <= shape[dim] and after <= shape[dim], "Padding value causes wrapping around more than once.")
         size = shape[dim] + before + after
         check(size >= 0, "Negative padding value is resulting in an empty dimension")
         shape[dim] = size
     out = self.new_empty(shape)
     middle, inner = out, self
-    for dim, before, after in padded_dims(pad, ndim):
+    for dim, before, after in dims:
         middle = slice_(middle, dim, max(before, 0), shape[dim] - max(after, 0))
         inner = slice_(inner, dim, max(-before, 0), self.shape[dim] - max(-after, 0))
     copy_(middle, inner)
-    for dim, before, after in padded_dims(pad, ndim):
-        end = shape[dim] - max(after, 0)
+    for i, (dim, before, after) in enumerate(dims):
+        start, end, written = max(before, 0), shape[dim] - max(after, 0), out
+        for other, first, last in dims[i + 1:]:  # beyond the middle of these, nothing is written yet
+            written = slice_(written, other, max(first, 0), shape[other] - max(last, 0))
         if before > 0:
-            copy_(slice_(out, dim, 0, before), slice_(out, dim, end - before, end))
+            copy_(slice_(written, dim, 0, before), slice_(written, dim, end - before, end))
         if after > 0:
-            copy_(slice_(out, dim, end, end + after), slice_(out, dim, max(before, 0), max(before, 0) + after))
+            copy_(slice_(written, dim, end, end + after), slice_(written, dim, start, start + after))
     return out
 
 
