@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 
 #: Names below ``torch``, and a sentence that holds for all of them.
 ROWS = {
-    "_inductor": "`torch.compile` makes programs of NumPy's operations; `mindtorch/_compile` has them",
+    "_inductor": "`torch.compile` makes programs of NumPy's operations; `mindtorch/_compile` has them; `config`, "
+                 "`compile_fx` and `decomposition` are there",
     "_higher_order_ops.inline_asm_elementwise": "its instructions are those of a GPU",
     "onnx": "programs are not exported to ONNX; `torch.save` keeps their state, `torch.fx` their code",
     "fx.experimental.graph_gradual_typechecker fx.experimental.migrate_gradual_types":
