@@ -376,9 +376,13 @@ def group_norm_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> 
 def decomposed_layer_norm_backward(grad: Tensor, input: Any, shape: Any, mean: Any, rstd: Any, weight: Any, bias: Any,
                                    wanted: Any) -> Any:
     rows = list(range(input.ndim - len(shape)))
+    over = list(range(len(rows), input.ndim))
+    if local.grad_enabled and input.requires_grad:  # a second derivative depends on the input through its moments
+        mean, square = input.to(mean.dtype).mean(over, True), rstd.pow(-2)
+        variance = (input - mean).square().mean(over, True)
+        rstd = (variance + (square - variance).detach()).rsqrt()
     normal = (input - mean) * rstd
     through = grad if weight is None else grad * weight
-    over = list(range(len(rows), input.ndim))
     return (rstd * (through - through.mean(over, True) - normal * (through * normal).mean(over, True))
             if wanted[0] else None,
             (grad * normal).sum(rows) if wanted[1] and rows else grad * normal if wanted[1] else None,
