@@ -703,6 +703,8 @@ EXPLAINED = explained(
     ("tangents", r"\b(var|std)", "dtype: b?float16, torch float32", "PyTorch's tangent of a number becomes float32."),
     ("tangents|jacfwd", "vander", "value: .*torch nan", "PyTorch's tangent of a product divides by factors of zero.",
      looped),
+    ("jacfwd|hessian", r"batch_norm.*as_strided", "value: ", "In a batch, as_strided sees how batch_norm lays channels "
+     "out, which depends on the order of the steps."),
     ("hessian", "huber_loss", "value: ", "At its bounds huber_loss bends in PyTorch's hessian, and not in "
      "its second gradients.", looped),
     ("hessian", "layer_norm|batch_norm|group_norm|det|solve|inv", "value: ", "PyTorch takes saved factors and "
