@@ -406,7 +406,16 @@ def decomposed_masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Ten
 operator("masked_scatter_backward", composite=composite_masked_scatter_backward,
          grad_output=lambda grad, grad_output_shape, mask:
              zeros(grad, grad_output_shape).masked_scatter(mask, grad))
-operator("masked_scatter", composite=masked_scatter, batching=composed(decomposed_masked_scatter),
+def masked_scatter_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
+    """Scatter into each element; a source without elements fits a mask that takes none."""
+    self, mask, source = args
+    if source.numel():
+        return composed(decomposed_masked_scatter)(op, frame, args)
+    check(not bool(lowered(mask, frame).any()), "Number of elements of source < number of ones in mask")
+    return filled(self.expand(broadcast_shapes(self.shape, mask.shape)), frame).clone()
+
+
+operator("masked_scatter", composite=masked_scatter, batching=masked_scatter_batch_rule,
          self=lambda grad, mask: grad.masked_fill(mask, 0),
          source=lambda grad, mask, source_shape: masked_scatter_backward(grad, mask, source_shape))
 operator("masked_scatter_", with_overlap(meta_masked_scatter_, target_only))

@@ -462,3 +462,48 @@ def test_numbers_of_a_batch_count_less_in_promotion_than_tensors_as_outside(name
         return [str(lib.func.vmap(getattr(lib, name))(*given).dtype) for a, b in pairs for given in ((a, b), (b, a))]
 
     assert dtypes(mindtorch) == dtypes(torch)
+
+
+VIEWS_OF_NUMBERS = {
+    "squeeze": lambda x: x.squeeze(0), "transpose": lambda x: x.transpose(0, 0), "permute": lambda x: x.permute(()),
+    "swapaxes": lambda x: x.swapaxes(0, -1), "unfold": lambda x: x.unfold(0, 1, 1),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS_OF_NUMBERS)
+def test_a_view_of_an_element_that_is_a_number_is_written_through(name):
+    def written(x):
+        y = x.clone()
+        VIEWS_OF_NUMBERS[name](y).add_(5)
+        return y, VIEWS_OF_NUMBERS[name](y)
+
+    for ours, theirs in zip(mindtorch.vmap(written)(mindtorch.arange(3.0)), torch.vmap(written)(torch.arange(3.0)),
+                            strict=True):
+        assert ours.tolist() == theirs.tolist() and ours.shape == theirs.shape
+
+
+@pytest.mark.parametrize("name", ["layer_norm", "group_norm", "rms_norm", "batch_norm", "instance_norm"])
+def test_second_derivatives_of_norms_in_a_batch_are_those_outside(name):
+    function = getattr(mindtorch.nn.functional, name)
+    options = {"layer_norm": ((3,),), "group_norm": (2,), "rms_norm": ((3,),), "batch_norm": (None, None)}.get(name, ())
+    settings = {"training": True} if name == "batch_norm" else {}
+    x = mindtorch.tensor([[[1.0, -2.0, 0.5], [0.25, 3.0, -1.0]], [[-0.5, 2.0, 1.5], [4.0, 0.0, 1.0]]],
+                         dtype=mindtorch.float64, requires_grad=True)
+    made = function(x, *options, **settings)
+    cotangents = mindtorch.linspace(-1, 2, 24, dtype=mindtorch.float64).reshape(2, *x.shape)
+
+    def gradient(cotangent):
+        return mindtorch.autograd.grad(made, x, cotangent, create_graph=True)[0]
+
+    each, batched = mindtorch.stack([gradient(one) for one in cotangents]), mindtorch.vmap(gradient)(cotangents)
+    mindtorch.testing.assert_close(batched, each)
+    seconds = [mindtorch.autograd.grad((found * cotangents.exp()).sum(), x, retain_graph=True)[0]
+               for found in (batched, each)]
+    mindtorch.testing.assert_close(*seconds)
+
+
+def test_a_source_without_elements_is_scattered_in_a_batch_by_a_mask_that_takes_none():
+    x, nothing = mindtorch.ones(3, 2), mindtorch.zeros(0)
+    assert mindtorch.equal(mindtorch.vmap(lambda x: x.masked_scatter(x > 2, nothing))(x), x)
+    with pytest.raises(RuntimeError, match="source < number of ones in mask"):
+        mindtorch.vmap(lambda x: x.masked_scatter(x > 0, nothing))(x)

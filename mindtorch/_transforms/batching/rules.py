@@ -12,7 +12,7 @@ from typing import Any
 
 from ..._dispatch.aten import reshape, stack
 from ..._dispatch.dispatcher import TENSOR_TYPES, registry, tensors_of
-from ..._dispatch.keys import BATCHED
+from ..._dispatch.keys import BATCHED, CPU
 from ..._dispatch.registry import Operator
 from .frames import Frame, batched, filled, is_batched, lowered, moved
 
@@ -116,7 +116,9 @@ def along_dimensions(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     """Dimensions count from behind the elements; none given means all of them, but for views."""
     ndim, tensors = args[0].ndim + (op.packet == "unsqueeze"), [a for a in args if is_tensor(a)]
     if not ndim or not all(t.ndim for t in tensors[1:]):
-        return each_element(op, frame, args)
+        found = each_element(op, frame, args)
+        kernel = op.kernel(CPU)
+        return shown_as(found, lowered(args[0], frame)) if kernel is not None and kernel.makes_view else found
     several = len(tensors) > 1
     if several and (check := registry.meta_rows.get(op.name)) is not None:
         check(*args)  # an element, as outside
@@ -128,6 +130,11 @@ def along_dimensions(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     if op.packet == "permute":
         changed[1] = (0, *changed[1])
     return op.call(*changed)
+
+
+def shown_as(found: Any, whole: Any) -> Any:
+    """Return a view of a batch of numbers that looks like ``found``: each once, or in a dimension of one or none."""
+    return whole.unsqueeze(1).narrow(1, 0, found.shape[1]) if found.ndim > 1 else whole.view(whole.shape)
 
 
 def shifted(dim: Any, ndim: int, empty_is_all: bool = True) -> Any:
