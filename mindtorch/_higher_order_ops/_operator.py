@@ -16,21 +16,13 @@ from .._transforms.pytree import tree_flatten, tree_leaves, tree_map
 RECORDERS: dict[type, Callable[..., Any]] = {}
 
 
-class HigherOrderOperator:
-    """An operator of ``torch.ops.higher_order``: eager code calls the functions that it takes, a trace records them as
-    graphs of their own.
-    """
+class GraphOperator:
+    """An operator of ``torch.ops.higher_order`` that applies a function of the library to graphs."""
 
-    def __init__(self, name: str, eager: Callable[..., Any], fake: Callable[..., Any],
-                 bodies: Callable[..., dict[int, Any]], labels: dict[int, str], further: int) -> None:
-        """``bodies(*args)`` returns example arguments for the functions, by their positions; ``labels`` are the names
-        of their graphs; ``further`` is the position of the operands that all functions take last.
-        """
+    def __init__(self, name: str, eager: Callable[..., Any]) -> None:
         self._name = self.__name__ = self.__qualname__ = name
         self.__module__ = "torch.ops.higher_order"
-        self.namespace = "higher_order"
-        self._eager, self._fake = eager, fake
-        self.bodies, self.labels, self.further = bodies, labels, further
+        self.namespace, self._eager = "higher_order", eager
         setattr(ops.higher_order, name, self)
 
     def name(self) -> str:
@@ -41,6 +33,28 @@ class HigherOrderOperator:
         return self._name
 
     __repr__ = __str__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Apply the operator."""
+        return self._eager(*args, **kwargs)
+
+
+def called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function, for operators that only keep a call whole."""
+    return function(*args, **kwargs)
+
+
+class HigherOrderOperator(GraphOperator):
+    """An operator whose functions eager code calls, and a trace records as graphs of their own."""
+
+    def __init__(self, name: str, eager: Callable[..., Any], fake: Callable[..., Any],
+                 bodies: Callable[..., dict[int, Any]], labels: dict[int, str], further: int) -> None:
+        """``bodies(*args)`` returns example arguments for the functions, by their positions; ``labels`` are the names
+        of their graphs; ``further`` is the position of the operands that all functions take last.
+        """
+        super().__init__(name, eager)
+        self._fake = fake
+        self.bodies, self.labels, self.further = bodies, labels, further
 
     def __call__(self, *args: Any) -> Any:
         """Run the operator: the innermost mode that knows it records it or computes its shape, or it runs eagerly."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._dispatch.overloads import ops
 from .._tensor import Tensor
 from .._transforms.batch import chunk_vmap, vmap
 from .._transforms.forward import jvp, linearize
@@ -17,29 +16,7 @@ from .._transforms.jacobians import hessian, jacfwd, jacrev
 from .._transforms.pytree import tree_leaves
 from .._transforms.reverse import grad, grad_and_value, vjp
 from ..func.functionalization import functionalize
-
-
-class GraphOperator:
-    """An operator of ``torch.ops.higher_order`` that applies a function of the library to graphs."""
-
-    def __init__(self, name: str, call: Callable[..., Any]) -> None:
-        self._name = self.__name__ = self.__qualname__ = name
-        self.__module__ = "torch.ops.higher_order"
-        self.namespace, self._call = "higher_order", call
-        setattr(ops.higher_order, name, self)
-
-    def name(self) -> str:
-        """Return the operator's name."""
-        return self._name
-
-    def __str__(self) -> str:
-        return self._name
-
-    __repr__ = __str__
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Apply the operator."""
-        return self._call(*args, **kwargs)
+from ._operator import GraphOperator, called
 
 
 def function_of(body: Callable[..., Any], outside: tuple[Any, ...]) -> Callable[..., Any]:
@@ -76,9 +53,5 @@ OPERATORS: dict[Callable[..., Any], GraphOperator] = {
     **{one: GraphOperator(one.__name__, _of_applier(one)) for one in APPLIERS}}
 
 
-def _called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    return function(*args, **kwargs)
-
-
 #: Calls the function that ``vjp`` or ``linearize`` returned in the graph.
-call_linear = GraphOperator("call_linear", _called)
+call_linear = GraphOperator("call_linear", called)

@@ -12,17 +12,13 @@ from ..fx.experimental.proxy_tensor import get_proxy_mode
 from ..utils._python_dispatch import TorchDispatchMode
 from ..utils._selective_checkpoint import CheckpointPolicy, _CachingTorchDispatchMode
 from ..utils.checkpoint import checkpoint, noop_context_fn
-from .transforms import GraphOperator
+from ._operator import GraphOperator, called
 
 _numbers = count()
 
 
-def _call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    return function(*args, **kwargs)
-
-
 #: ``wrap(function, *args)``: a call, which a graph keeps as one node (``torch._higher_order_ops.wrap.wrap``).
-wrap = GraphOperator("wrap", _call)
+wrap = GraphOperator("wrap", called)
 
 
 class _Marks(TorchDispatchMode):

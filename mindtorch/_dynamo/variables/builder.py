@@ -17,7 +17,7 @@ from ..._device import device
 from ..._dispatch.overloads import OpOverload, OpOverloadPacket
 from ..._dtype import DType
 from ..._guards import Source
-from ..._higher_order_ops.transforms import GraphOperator
+from ..._higher_order_ops._operator import GraphOperator
 from ..._tensor import Tensor
 from ...library import CustomOpDef
 from ...nn.module import Module

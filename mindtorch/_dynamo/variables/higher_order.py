@@ -17,7 +17,8 @@ from typing import Any
 
 from ..._base.size import Size
 from ..._dispatch.dispatcher import switched
-from ..._higher_order_ops.transforms import APPLIERS, MAKERS, OPERATORS, GraphOperator, call_linear
+from ..._higher_order_ops._operator import GraphOperator
+from ..._higher_order_ops.transforms import APPLIERS, MAKERS, OPERATORS, call_linear
 from ..._higher_order_ops.wrap import CONTEXTS, tag_activation_checkpoint, wrap
 from ..._tensor import Tensor
 from ..._transforms.pytree import tree_flatten, tree_leaves, tree_unflatten
