@@ -67,6 +67,16 @@ def test_a_layer_of_one_pass_is_told_once_though_the_last_is_still_held(lib):
     assert [finding.kind for finding in checked(program, lib).findings] == ["made in each pass"]
 
 
+def test_a_model_is_not_taken_for_one_that_was_at_its_address():
+    asked = probes.Probes(types.SimpleNamespace(here=lambda: None))
+    for _ in range(20):
+        model = nn.Linear(1, 1)
+        asked.call(model, (), {}, recorded=True)
+        assert asked.asked[model].calls == 1 and asked.asked[model].module is model
+        del model
+    assert not asked.asked
+
+
 def test_a_cell_that_ran_before_is_not_looked_at():
     """A notebook keeps the text of all its cells, and names are used again."""
     name = "<before>"

@@ -181,8 +181,11 @@ def test_the_death_of_a_worker_is_told(end, cause) -> None:
         return end() if index == 5 else index
 
     iterator = iter(DataLoader(Of(sample), batch_size=None, num_workers=2))
-    pid = iterator._workers[1].pid
-    assert [next(iterator) for _ in range(5)] == list(range(5))
+    worker = iterator._workers[1]
+    pid = worker.pid
+    assert [next(iterator), next(iterator)] == [0, 1]
+    worker.join(60)  # dead before more is sent to it, and before its last answer is read
+    assert [next(iterator) for _ in range(3)] == [2, 3, 4]
     with pytest.raises(RuntimeError) as raised:
         next(iterator)
     assert str(raised.value) == f"DataLoader worker (pid(s) {pid}) exited unexpectedly"

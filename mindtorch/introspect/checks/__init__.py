@@ -87,15 +87,15 @@ def checking(namespace: Mapping[str, Any] | None = None) -> Iterator[Checking]:
 
 def _after(record: Recording, namespace: Mapping[str, Any]) -> CheckFacts:
     known = {id(value): name for name, value in reversed(list(namespace.items())) if not name.startswith("_")}
-    called = [model for ref in record.models.values() if (model := ref()) is not None]
+    called = [*record.models]
     layers = {id(layer) for layer in called}
     called += [value for name, value in namespace.items() if is_module(value) and not name.startswith("_")
                and id(value) not in layers and any(id(part) in layers for part in value.modules())]
     inner = {id(part) for model in called for part in model.modules() if part is not model}
     models = {known.get(id(model), f"model {i}" if i else "model"): model for i, model in enumerate(
         model for model in called if id(model) not in inner)}
-    optimizers = {known.get(key, f"optimizer {i}" if i else "optimizer"): found
-                  for i, (key, ref) in enumerate(record.optimizers.items()) if (found := ref()) is not None}
+    optimizers = {known.get(id(found), f"optimizer {i}" if i else "optimizer"): found
+                  for i, found in enumerate(record.optimizers)}
     waiting = {name: value for name, value in namespace.items() if is_optimizer(value) and not name.startswith("_")}
     found = list(record.findings)
     kinds = {finding.kind for finding in found}

@@ -51,7 +51,7 @@ class Linear(Watcher):
                 self.made.put(ran.result, self.waiting)
 
     def finish(self) -> None:
-        for optimizer in [found for ref in self.record.optimizers.values() if (found := ref()) is not None]:
+        for optimizer in [*self.record.optimizers]:
             theirs = {id(p) for group in optimizer.param_groups for p in group["params"]}
             for one, other, finding in self.found:
                 if {one, other} <= theirs:  # else they are parts of two models, as a generator and its critic
@@ -72,13 +72,13 @@ class Copies(Watcher):
 
     def __init__(self, record: Any):
         super().__init__(record)
-        self.known: set[int] = set()
+        self.known: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def call(self, module: Any, args: Any, kwargs: Mapping[str, Any], recorded: bool) -> None:
-        if not recorded or id(module) in self.known or type(module).__module__.startswith(("torch.nn.modules.transf",
-                                                                                          "mindtorch.nn.modules.transf")):
+        if not recorded or module in self.known or type(module).__module__.startswith(("torch.nn.modules.transf",
+                                                                                       "mindtorch.nn.modules.transf")):
             return
-        self.known.add(id(module))
+        self.known.add(module)
         for name, holder in [("", module), *((n, m) for n, m in module._modules.items() if m is not None)]:
             children = [child for key, child in holder._modules.items() if key.isdecimal() and child is not None]
             if type(module).__name__.startswith("Transformer") or len(children) < 2:

@@ -29,7 +29,7 @@ class Tied(Watcher):
             return
         self.looked = True
         ours = {id(p) for group in optimizer.param_groups for p in group["params"]}
-        models = [model for ref in list(self.record.models.values()) if (model := ref()) is not None]
+        models = [*self.record.models]
         tables, layers = ([model.weight for model in models if type(model).__name__ == kind
                            and id(model.weight) in ours] for kind in ("Embedding", "Linear"))
         for table in tables:

@@ -56,18 +56,18 @@ class Probes(Watcher):
 
     def __init__(self, record: Any):
         super().__init__(record)
-        self.asked: dict[int, Asked] = {}
-        self.inner: set[int] = set()
+        self.asked: weakref.WeakKeyDictionary[Any, Asked] = weakref.WeakKeyDictionary()
+        self.inner: weakref.WeakSet[Any] = weakref.WeakSet()
         self.left_out: list[str] = []
         self.since: list[Asked] = []  # called since the last backward pass
 
     def call(self, module: Any, args: Any, kwargs: Mapping[str, Any], recorded: bool) -> None:
-        if not recorded or id(module) in self.inner or (id(module) not in self.asked and len(self.asked) >= MODELS):
+        if not recorded or module in self.inner or (module not in self.asked and len(self.asked) >= MODELS):
             return
-        if id(module) not in self.asked:
-            self.inner |= {id(part) for part in module.modules() if part is not module}
-            self.asked[id(module)] = Asked(weakref.ref(module), self.record.here())
-        asked = self.asked[id(module)]
+        if module not in self.asked:
+            self.inner.update(part for part in module.modules() if part is not module)
+            self.asked[module] = Asked(weakref.ref(module), self.record.here())
+        asked = self.asked[module]
         asked.calls += 1
         if asked.calls > 1:
             asked.model = module  # one that is called once may have been made for the call
@@ -91,7 +91,7 @@ class Probes(Watcher):
         if not self.record.passes:
             return
         began = time.perf_counter()
-        for asked in self.asked.values():
+        for asked in [*self.asked.values()]:
             parts = () if asked.module is None else asked.module.parameters()
             if any(id(part) in self.record.leaves for part in parts):
                 name = type(asked.module).__name__

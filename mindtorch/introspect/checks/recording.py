@@ -69,8 +69,8 @@ class Recording:
     def __init__(self, namespace: Mapping[str, Any]):
         self.namespace = namespace
         self.findings: list[Finding] = []
-        self.models: dict[int, weakref.ref[Any]] = {}
-        self.optimizers: dict[int, weakref.ref[Any]] = {}
+        self.models: weakref.WeakKeyDictionary[Any, None] = weakref.WeakKeyDictionary()  # in the order of their calls
+        self.optimizers: weakref.WeakKeyDictionary[Any, None] = weakref.WeakKeyDictionary()
         self.losses = self.steps = self.passes = 0
         self.leaves: dict[int, Any] = {}
         self.files: set[str] = set()  #: of the lines that ran operators
@@ -158,9 +158,8 @@ class Recording:
         for watcher in self.watchers:
             watcher.call(module, args, kwargs, recorded)
         if next(iter(module.parameters()), None) is not None:
-            known = self.models.get(id(module))
-            if known is None or known() is None:
-                self.models[id(module)], self._is_new = weakref.ref(module), True
+            if module not in self.models:
+                self.models[module], self._is_new = None, True
             if recorded and module._parameters:
                 self._made_anew(module)
         if recorded and getattr(module, "batch_first", True) is False and args and is_tensor(args[0]) and len(
@@ -179,7 +178,7 @@ class Recording:
 
     def before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """Note that an optimizer is about to take a step."""
-        self.optimizers.setdefault(id(optimizer), weakref.ref(optimizer))
+        self.optimizers.setdefault(optimizer)
         for watcher in self.watchers:
             watcher.before_step(optimizer)
         if any(map(callable, (*args, *kwargs.values()))):  # a closure, which computes the gradients within the step
@@ -331,9 +330,8 @@ class Recording:
                     Step("loss", "a new leaf", CLASH), Step("backward", "ends where it begins", CLASH))),), place))
 
     def _parameters(self) -> Iterator[Any]:
-        for ref in self.models.values():
-            if (model := ref()) is not None:
-                yield from model.parameters()
+        for model in [*self.models]:
+            yield from model.parameters()
 
     def _steps_first(self, graph: Graph) -> None:
         """Find a recurrent layer that reads samples as steps: the loss has one target for each of its steps."""
@@ -364,7 +362,7 @@ class Recording:
         known.append([weakref.ref(module), 1, {library_of(p).address(p) for p in module._parameters.values()
                                                if p is not None}])
         if lost:
-            self.models.pop(id(module), None)  # which ends with its pass: whether it is collected by the end is chance
+            self.models.pop(module, None)  # which ends with its pass: whether it is collected by the end is chance
             self.found(Finding(
                 "made in each pass", f"a new {key[0]} is made in each pass, with new random weights",
                 "It is made where it is called. What one pass would teach it is thrown away with it, no optimizer "
@@ -411,7 +409,7 @@ class Recording:
                 line_of(*event.site)))
 
     def _dropped(self, event: DispatchEvent) -> None:
-        models = [m for ref in self.models.values() if (m := ref()) is not None]
+        models = [*self.models]
         if models and not any(m.training for m in models):
             self.found(Finding(
                 "dropout while predicting", "dropout is on although the model is in evaluation mode",

@@ -22,35 +22,36 @@ class Schedules(Watcher):
 
     def __init__(self, record: Any):
         super().__init__(record)
-        self.seen: dict[int, list[Any]] = {}  # of a scheduler: reference, class, its numbers, its optimizer's steps
-        self.of: dict[int, list[int]] = {}  # of an optimizer: its schedulers
+        self.seen: list[list[Any]] = []  # of a scheduler: reference, class, its numbers, its optimizer's steps
+        self.of: weakref.WeakKeyDictionary[Any, list[list[Any]]] = weakref.WeakKeyDictionary()  # by optimizer
 
     def before_step(self, optimizer: Any) -> None:
-        if id(optimizer) not in self.of and hasattr(optimizer.step, "_wrapped_by_lr_sched"):  # as a scheduler leaves it
+        if optimizer not in self.of and hasattr(optimizer.step, "_wrapped_by_lr_sched"):  # as a scheduler leaves it
             holders = gc.get_referrers(optimizer)
             owners = [*holders, *(owner for holder in holders if type(holder) is dict
                                   for owner in gc.get_referrers(holder))]
             found = {id(owner): owner for owner in owners
                      if hasattr(type(owner), "get_last_lr") and getattr(owner, "optimizer", None) is optimizer}
-            self.of[id(optimizer)] = list(found)
-            for key, scheduler in found.items():
-                self.seen[key] = [weakref.ref(scheduler), type(scheduler).__name__, {}, 0, scheduler.last_epoch]
-        for key in self.of.get(id(optimizer), ()):
-            self._look(key)
-            self.seen[key][3] += 1
+            self.of[optimizer] = [[weakref.ref(scheduler), type(scheduler).__name__, {}, 0, scheduler.last_epoch]
+                                  for scheduler in found.values()]
+            self.seen += self.of[optimizer]
+        for seen in self.of.get(optimizer, ()):
+            self._look(seen)
+            seen[3] += 1
 
-    def _look(self, key: int) -> None:
-        scheduler = self.seen[key][0]()
+    @staticmethod
+    def _look(seen: list[Any]) -> None:
+        scheduler = seen[0]()
         if scheduler is not None:
-            self.seen[key][2] = {name: value for name, value in vars(scheduler).items()
-                                 if isinstance(value, (int, float, dict)) and name != "optimizer"}
-            self.seen[key][2]["lr"] = scheduler.optimizer.param_groups[0]["lr"]
-            self.seen[key][2]["first"] = scheduler.optimizer.param_groups[0].get("initial_lr", 0)
+            seen[2] = {name: value for name, value in vars(scheduler).items()
+                       if isinstance(value, (int, float, dict)) and name != "optimizer"}
+            seen[2]["lr"] = scheduler.optimizer.param_groups[0]["lr"]
+            seen[2]["first"] = scheduler.optimizer.param_groups[0].get("initial_lr", 0)
 
     def finish(self) -> None:
-        for key in self.seen:
-            self._look(key)
-        for ref, kind, numbers, steps, begin in self.seen.values():
+        for seen in self.seen:
+            self._look(seen)
+        for ref, kind, numbers, steps, begin in self.seen:
             finding = self._judge(kind, numbers, steps, numbers.get("last_epoch", begin) - begin)
             if finding is not None and not getattr(ref(), "_schedulers", None):
                 self.record.found(finding)

@@ -21,13 +21,13 @@ class Watched(Protocol):
 
     namespace: Mapping[str, Any]
     files: set[str]  #: of the lines that ran operators
-    models: dict[int, weakref.ref[Any]]  #: that were called
+    models: weakref.WeakKeyDictionary[Any, None]  #: that were called, in their order
     passes: int  #: backward passes so far
     steps: int
     sizes: list[int]  #: of the graphs of backward passes, in nodes
     stepped: dict[int, int]  #: the last step that changed a parameter, by its address
     leaves: dict[int, Any]  #: that backward passes reached, by identity
-    optimizers: dict[int, weakref.ref[Any]]  #: that took steps
+    optimizers: weakref.WeakKeyDictionary[Any, None]  #: that took steps
 
     def found(self, finding: Finding) -> None:
         """Note a finding, once for each kind and line."""

@@ -12,7 +12,7 @@ from contextlib import suppress
 from itertools import cycle
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from ... import accelerator
 from ..._backends.random import Generator
@@ -368,22 +368,27 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
 
     def _received(self, worker: int) -> tuple[int, Any, Callable[[], Any]]:
-        return worker, *self._exchange(worker, lambda: transport.receive(self._connections[worker]))
+        try:
+            return worker, *self._whole(lambda: transport.receive(self._connections[worker]))
+        except (EOFError, OSError) as error:
+            self._died(worker, error)
 
     def _send(self, worker: int, tag: Any, value: Any) -> None:
-        self._exchange(worker, lambda: transport.send(self._connections[worker], tag, value))
+        """Send a message. The death of a worker is reported where its answer is due, after all answers before it."""
+        with suppress(ConnectionError):
+            self._whole(lambda: transport.send(self._connections[worker], tag, value))
 
-    def _exchange(self, worker: int, step: Callable[[], Any]) -> Any:
+    def _whole(self, step: Callable[[], Any]) -> Any:
         """Send or receive a message. If that is interrupted half-way, the start of the next message is lost."""
         try:
             return step()
-        except (EOFError, OSError) as error:
-            self._died(worker, error)
+        except (EOFError, ConnectionError):
+            raise
         except BaseException:
             self._shutdown_workers()
             raise
 
-    def _died(self, worker: int, error: Exception | None = None) -> None:
+    def _died(self, worker: int, error: Exception | None = None) -> NoReturn:
         """Raise the error of a worker that died, with the reason if known."""
         process = self._workers[worker]
         process.join(MP_STATUS_CHECK_INTERVAL)
