@@ -67,6 +67,14 @@ VALUES: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
     "masked_fill by a tensor": (lambda lib, x: x.masked_fill(x > 0, lib.tensor(2.5)), torch.tensor([1, 0])),
     "scatter_add of half precision": (lambda lib, x: lib.zeros(1, dtype=x.dtype).scatter_add(0, x.long() * 0, x),
                                       torch.full((4097,), 0.1).half()),
+    "sum of a single -0.": (lambda lib, x: x[:1].sum(), SIGNED),
+    "mean of a single -0.": (lambda lib, x: x[:1].mean(), SIGNED),
+    "running products of complex zeros": (lambda lib, x: lib.view_as_real(lib.complex(x, x).cumprod(0)),
+                                          -SIGNED[:2].abs()),
+    "norm of an order beyond float32": (lambda lib, x: lib.linalg.vector_norm(x, 1e300),
+                                        torch.tensor([0.5, 2.0, -3.0])),
+    "norm of an order below": (lambda lib, x: lib.linalg.vector_norm(x, -1e39), torch.tensor([0.5, 2.0]).half()),
+    "gradient of logit of NaN": (lambda lib, x: lib.ops.aten.logit_backward(x, x, 0.1), SIGNED.double()),
     "soft_margin_loss of half precision": (lambda lib, x: lib.nn.functional.soft_margin_loss(x, -x.sign()),
                                            torch.tensor([12.0]).half()),
 }
@@ -93,6 +101,9 @@ ERRORS: dict[str, Callable[[Any], Any]] = {
     "soft_margin_loss, wider target": lambda lib: lib.nn.functional.soft_margin_loss(lib.ones(2), lib.ones(3, 2)),
     "masked_fill, too large": lambda lib: lib.ones(2, dtype=lib.int8).masked_fill(lib.tensor([True, False]),
                                                                                   lib.tensor(300)),
+    "logit, limit beyond float32": lambda lib: lib.logit(lib.ones(2), 1e300),
+    "logit, limit beyond half": lambda lib: lib.logit(lib.ones(2).half(), -1e5),
+    "logit of integers": lambda lib: lib.logit(lib.tensor([1]), 1e39),
     "gradient of i1": lambda lib: slope(lib, lib.special.i1, lib.ones(2, dtype=lib.bfloat16)),
 }
 

@@ -52,9 +52,10 @@ def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) 
     eps = None if eps is not None and eps < 0 else eps
     low, high = (0.0, 1.0) if eps is None else (eps, 1 - eps)
     slope, beyond = grad_output / (self * (1 - self)), nan if eps is None else 0.0
+    outside = (self < low) | (self > high)
     if differentiates(slope):
-        return where((self >= low) & (self <= high), slope, slope.new_full((), beyond))
-    return slope.masked_fill_((self < low) | (self > high), beyond)
+        return where(outside, slope.new_full((), beyond), slope)
+    return slope.masked_fill_(outside, beyond)
 
 
 def mvlgamma_backward(grad: Tensor, self: Tensor, p: int) -> Tensor:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.introspect import opt_func_info
 
 from ...._base import loops
-from ...._base.errors import check
+from ...._base.errors import C_NAMES, check
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
 from ...common.lines import lines_and_factors
@@ -51,14 +51,18 @@ def subtrahend(x: Any, factor: Any) -> Any:
     return times(x, factor) if factor or not isinstance(factor, int) else np.negative(times(x, factor))
 
 
-def scaled(x: Any, factor: Any) -> Any:
-    """Multiply the first factor or dividend by ``value``. Raises RuntimeError if the dtype cannot hold it."""
-    if is_idle(x, factor):
-        return x
+def held(number: Any, dtype: np.dtype) -> np.ndarray:
+    """Convert a number. Raises PyTorch's RuntimeError if it is finite, and the dtype cannot hold it."""
     with np.errstate(over="ignore"):
-        given = np.asarray(factor).astype(x.dtype)
-    check(np.isfinite(given) or not np.isfinite(factor), "value cannot be converted to type float without overflow")
-    return x * given
+        given = np.asarray(number).astype(dtype)
+    check(np.isfinite(given) or not np.isfinite(number),
+          lambda: f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")
+    return given
+
+
+def scaled(x: Any, factor: Any) -> Any:
+    """Multiply the first factor or dividend by ``value``."""
+    return x if is_idle(x, factor) else x * held(factor, x.dtype)
 
 
 def divided_by(function: Callable[[Any, Any], Any], by_loop: loops.ByDType) -> Callable[[Any, Any], Any]:

@@ -153,7 +153,7 @@ def few_summed(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
         if x.size > FEW:
             return lambda x: add(x, None)
         ones = ONES[x.dtype.char][x.size]
-        return ones.dot if x.ndim == 1 else partial(np.vdot, ones)
+        return ones.dot if x.ndim == 1 < x.size else partial(np.vdot, ones)  # dot adds no 0 to a single -0
     if x.size <= SOME and len(axis) == 1 and not keepdims and (settled := by_ones(x, axis[0])):
         return settled
     lines = x.size < MANY and axis == (x.ndim - 1,) and x.flags.c_contiguous and (
@@ -638,6 +638,8 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
         return (maximum if p > 0 else minimum)(x, axis, keepdims=keepdims)
     if p == 1:
         return total(x, axis, keepdims)
+    with np.errstate(over="ignore"):
+        p = x.dtype.type(p)  # which may be infinite, but is no maximum then
     return np.asarray(np.float_power(total(x**p, axis, keepdims), 1 / p)).astype(x.dtype)
 
 

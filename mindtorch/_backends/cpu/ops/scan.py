@@ -29,7 +29,13 @@ def running(x: np.ndarray) -> np.dtype:
 
 
 def accumulate(ufunc: np.ufunc, x: np.ndarray, axis: int, wide: np.dtype) -> np.ndarray:
-    """Accumulate by NumPy; sums start from 0, to which a leading -0 adds nothing."""
+    """Accumulate by NumPy. Sums start from 0, to which a leading -0 adds nothing; products from 1, which as a complex
+    number changes signs of zeros.
+    """
+    if ufunc is np.multiply and wide.kind == "c" and x.size:
+        x = x.astype(wide)
+        first = x[(slice(None),) * axis + (slice(1),)]
+        np.multiply(first, 1, first)
     out = ufunc.accumulate(x, axis, wide)
     return np.add(out, 0, out) if ufunc is np.add and wide.kind in "fc" else out
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...._base import loops
 from ...._base.loops.coefficients import ARTANH_ERF, ERFINV, ERFINV_FAR, float32s
 from . import CPU_KERNELS
-from .pointwise import in_blocks, looped
+from .pointwise import held, in_blocks, looped
 
 FEW_STEPS = 64  #: of a recurrence, after which it may stop at NaN
 FEW = 1 << 11  #: elements of an array for which many NumPy calls repay a slow one
@@ -90,7 +90,7 @@ def erfinv(x: Any) -> Any:
 def logit(x: Any, eps: float | None = None) -> Any:
     """Compute the logit. Half precision, and ``1 - eps``, are rounded after each step, as in ATen."""
     if eps is not None:
-        low = np.asarray(eps).astype(x.dtype)
+        low = held(eps, x.dtype)
         x = np.where(x < low, low, np.minimum(x, 1 - low))
     return np.log(x / (1 - x))
 
