@@ -295,7 +295,10 @@ class finfo:
         self.bits = dtype.itemsize * 8
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
         self.tiny = self.smallest_normal = float(info.smallest_normal)
-        self.resolution = 10.0 ** -int(info.precision)  # ml_dtypes rounds its resolution to the dtype
+        digits = 0 if self.bits == 8 else int(info.precision)  # as C++ counts the decimals that eight bits hold
+        self.resolution = 10.0 ** -digits  # ml_dtypes rounds its resolution to the dtype
+        if self.dtype == "float8_e5m2fnuz":
+            self.eps = 0.125  # PyTorch's number; the next one after 1 is 1.25
 
     def __eq__(self, other: object) -> bool:
         return self.dtype == other.dtype if isinstance(other, finfo) else NotImplemented

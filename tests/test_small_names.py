@@ -210,10 +210,11 @@ def test_modules_are_attributes_of_their_packages() -> None:
         _ = mindtorch.nn.utils.fusions
 
 
-@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
-def test_the_resolution_of_a_dtype_is_a_power_of_ten(name: str) -> None:
-    digits = {"float16": 3, "bfloat16": 2, "float32": 6, "float64": 15}[name]
-    assert mindtorch.finfo(getattr(mindtorch, name)).resolution == float(f"1e-{digits}")
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2",
+                                  "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"])
+def test_the_properties_of_a_dtype_are_pytorchs(name: str) -> None:
+    ours, theirs = (lib.finfo(getattr(lib, name)) for lib in (mindtorch, torch))
+    assert repr(ours) == repr(theirs) and ours.resolution == theirs.resolution
 
 
 @pytest.mark.parametrize(("value", "kind"), [("a", "str"), (None, "NoneType"), ([1], "list")])
