@@ -457,8 +457,8 @@ def _tangents_of_normalized(step: Step) -> list[Any]:
             _like(reshape(-r * r * along, rstd.shape), rstd.shape, rstd._dtype)]
 
 
-def _tangents_of_copysign(step: Step) -> list[Any]:
-    """Return the tangent of ``copysign``, if there is one of the magnitude: on the sign it does not depend."""
+def _tangents_of_the_first(step: Step) -> list[Any]:
+    """Return the tangent, if there is one of the first operand: on that of the second it does not depend."""
     return [None] if step.tangents[0] is None else _tangents_pointwise(step)
 
 
@@ -469,8 +469,8 @@ def _tangents_of_nansum(step: Step) -> list[Any]:
     return [sum_dims(tangent, dim or tuple(range(self.ndim)), keepdim, step.outputs[0]._dtype)]
 
 
-OWN = {"copysign.Tensor": _tangents_of_copysign, "logcumsumexp": _tangents_of_logcumsumexp,
-       "nansum": _tangents_of_nansum,
+OWN = {"copysign.Tensor": _tangents_of_the_first, "nextafter": _tangents_of_the_first,
+       "logcumsumexp": _tangents_of_logcumsumexp, "nansum": _tangents_of_nansum,
        "scatter_reduce.two": _tangents_of_scattered, "div.Tensor": _tangents_of_quotient,
        "native_layer_norm": _tangents_of_normalized, "native_batch_norm": _tangents_of_normalized}
 

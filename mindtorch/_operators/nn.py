@@ -12,9 +12,9 @@ from .._base.about import about
 from .._base.errors import NAMES, check, check_broadcast, check_real
 from .._base.layout import Spec, broadcast_shapes
 from .._dispatch.aten import (
-    _log_softmax as log_softmax, empty_like, fill__Scalar as fill_, huber_loss_backward, log_sigmoid, mse_loss_backward,
-    multilabel_margin_loss_forward, nll_loss2d_forward, nll_loss_forward, pairwise_distance, smooth_l1_loss_backward,
-    where_self as where, zeros_like,
+    _log_softmax as log_softmax, empty_like, fill__Scalar as fill_, hardtanh, huber_loss_backward, log_sigmoid,
+    mse_loss_backward, multilabel_margin_loss_forward, nll_loss2d_forward, nll_loss_forward, pairwise_distance,
+    smooth_l1_loss_backward, where_self as where, zeros_like,
 )
 from .._dispatch.dispatcher import is_seen
 from .._dispatch.registry import Operator
@@ -127,9 +127,8 @@ def composite_mse_loss_backward(grad_output: Any, self: Any, target: Any, reduct
 
 
 def clamped(z: Any, bound: float) -> Any:
-    """Clamp between two bounds, at which the derivative is 0, unlike that of ``clamp``."""
-    between = z.clamp(-bound, bound)
-    return where(z.abs() == bound, z.sign() * bound, between) if differentiates(z) else between
+    """Clamp between two bounds, at which and of NaN the derivative is 0, unlike that of ``clamp``."""
+    return hardtanh(z, -bound, bound) * (z == z) if differentiates(z) else z.clamp(-bound, bound)
 
 
 @rounded_once

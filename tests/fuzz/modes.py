@@ -462,6 +462,14 @@ def resolved(mode: str) -> Callable[..., Any]:
     return run
 
 
+def in_parts(mode: str) -> Callable[..., Any]:
+    """Return a mode's function, whose attention is computed in other operators."""
+    def run(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+        with lib.nn.attention.sdpa_kernel(lib.nn.attention.SDPBackend.MATH):
+            return MODES[mode](lib, f, xs)
+    return run
+
+
 def looped_jacobian(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
     """Compute each row of a Jacobian by a backward pass of its own."""
     reduced, given = of_the_differentiable(lib, f, xs)
@@ -500,7 +508,7 @@ LAID_OUT = [Way(lambda xs, lay=lay: [*map(lay, xs)], lay)  # type: ignore[misc]
 LOOPED = Way(run={"jacrev": looped_jacobian, "jacfwd": looped_jacobian, "hessian": looped_hessian,
                   "tangents": tangents_backwards, "batches": looped_batches})
 APART, WIDE = Way(lambda xs: [apart(x.detach()) for x in xs], apart), Way(lambda xs: wide(xs))
-RESOLVED = Way(run={mode: resolved(mode) for mode in MODES})
+RESOLVED, PARTED = [Way(run={mode: way(mode) for mode in MODES}) for way in (resolved, in_parts)]
 
 
 def like_pytorchs(*ways: Way) -> Callable[..., bool]:
@@ -612,6 +620,8 @@ EXPLAINED = explained(
      if_resolved),
     (".*", "attention", UNDEFINED, "PyTorch's kernel of attention leaves out scores that are NaN; its parts do not.",
      if_apart),
+    (".*", "attention", "Expected size for first two dimensions of batch2.*torch no error", "PyTorch's kernel of "
+     "attention does not compare the numbers of keys and values.", like_pytorchs(PARTED)),
     (".*npu", r"pow\(-?0\.5\)|\*\* -?0\.5", UNDEFINED, "A power of float16 is computed in float32 there.", if_apart),
     (".*npu", r"long\(", "Class values must be non-negative", "What NaN becomes as an integer is not defined."),
     (".*", "gelu.*float16|half.*gelu", UNDEFINED, "PyTorch's oneDNN, which takes contiguous float32 and bfloat16 only, "
@@ -665,6 +675,8 @@ EXPLAINED = explained(
      "decides whether it is 0, infinite or NaN.", if_apart),
     (DERIVED, "relu6|hardtanh|hardsigmoid|hardswish|shrink", r"value: .*torch -?0\.0$", "Of NaN PyTorch's vector loop "
      "has the slope 0, its scalar loop 1.", if_apart),
+    (DERIVED, r"\b[sc]?elu\(", "value: [^n]* at .*torch nan", "Of NaN PyTorch's vector loop has the slope NaN, "
+     "its scalar loop that of positive numbers.", in_a_layout),
     ("second gradients|hessian", "_norm.*(half|float16)", r"value: ", "Second derivatives of a norm are differences of "
      "terms that half precision rounds."),
     ("tangents|jacfwd|hessian", r"tensordot|@|mm|mv|linear|einsum|inner|dot|bilinear", r"value: .*torch nan",
@@ -682,8 +694,6 @@ EXPLAINED = explained(
      "is 0; here factors before and behind are multiplied, in one way for all."),
     ("second gradients", r"prod\(", r"^\d outputs, torch \d$", "PyTorch's gradient of a product of one factor depends "
      "on the factor, if it is not 0.", if_apart),
-    ("second gradients", "huber_loss", "stride: ", "PyTorch's second derivative of huber_loss lies like the gradient "
-     "that arrives, ours like the difference."),
     ("second gradients", r"norm\(|abs\(|sgn\(", "stride: ", "PyTorch's derivative of sgn is a zero that nothing is "
      "added to, so the sum has the other term's layout.", in_a_layout),
     ("checkpointed", "vander", r"^(output \d: )?value: ", "PyTorch's vander has saved powers that it then writes, "
@@ -767,8 +777,8 @@ EXPLAINED = explained(
      "functionalization flattens the rows of the product, not those of a bias.", in_a_layout),
     (BATCHES, "masked_select", "value: .*torch -?0", "PyTorch's batched gradient reaches one row of what is "
      "expanded to the mask, unlike its gradient.", looped),
-    (BATCHES, "linear", r"torch RuntimeError .(expand\(|The size of tensor a)", "PyTorch's transforms flatten the rows "
-     "of the product, not those of a bias.", looped),
+    (f"tangents|{BATCHES}", "linear", r"torch RuntimeError .(expand\(|The (expanded )?size of (the )?tensor)",
+     "PyTorch's transforms flatten the rows of the product, not those of a bias.", looped),
     (BATCHES, "select_scatter", "torch RuntimeError .scatter..: Expected self.dtype",
      "PyTorch's rule takes one dtype."),
     (BATCHES, "", "torch .*returned an invalid gradient", "PyTorch's derivative has another shape than its input, "

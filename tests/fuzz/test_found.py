@@ -119,6 +119,13 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
     "hessian of a clamp of a number": ("hessian", "v1 = lib.clamp(v0.sum(), v0.sum(), v0)", [floats()]),
     **{f"second gradient of {name}, transposed": ("second gradients", f"v1 = F.{name}(v0)", [floats().t()])
        for name in ("elu", "selu", "celu")},
+    **{f"hessian of distances of {name}, on whose second operand they do not depend": (
+        "hessian", f"v2 = lib.{name}(v1, v0); v2 = lib.cdist(v2, v2)", [floats(), floats()])
+       for name in ("nextafter", "copysign")},
+    **{f"second gradient of {name} of {one} and {two}": (
+        "second gradients", f"v2 = F.{name}({one}, {two})", [floats().t(), floats().t() * 2])
+       for name in ("smooth_l1_loss", "huber_loss", "mse_loss")
+       for one, two in (("v0", "v1"), ("v0.contiguous()", "v1"), ("v0", "v1[:1].expand(3, 2)"))},
     "Jacobian of a sign": ("jacfwd", "v2 = lib.copysign(v1, v0).log1p()", [floats(), torch.ones(2, 3).int()]),
     "write into a transposed constant in a Jacobian": (
         "jacfwd", "v2 = v1.t().clone(); v2[:, 1] = v0[0]", [floats(), floats()]),
