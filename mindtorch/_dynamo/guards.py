@@ -151,6 +151,11 @@ class Guards:
             self.add(f"{self.space.name(same)}({self.space.name(value)}, {at})", f"{source.name} == {value!r}",
                      "EQUALS_MATCH", source, value)
 
+    def members(self, source: Source, value: Any) -> None:
+        """Guard the members of a set, which may change, in the order in which it gives them."""
+        self.add(f"{self._is_of(source, type(value))} and {self.space.name(same)}({self.space.name((*value,))}, "
+                 f"(*{self.at(source)},))", f"{source.name} == {value!r}", "EQUALS_MATCH", source, value)
+
     def identity(self, source: Source, value: Any) -> None:
         """Guard the identity of an object."""
         self.add(f"{self.at(source)} is {self.space.name(value)}",

@@ -51,12 +51,6 @@ def min_(*args: Any, key: Any = None, default: Any = MISSING) -> Any:
     return _best(lambda one, other: one < other, args, key, default)
 
 
-def filter_(function: Any, values: Iterable[Any]) -> Iterator[Any]:
-    for value in values:
-        if value if function is None else function(value):
-            yield value
-
-
 def reduce_(function: Callable[..., Any], values: Iterable[Any], start: Any = MISSING) -> Any:
     iterator = iter(values)
     if start is MISSING:

@@ -7,7 +7,7 @@ import functools
 import itertools
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -100,6 +100,25 @@ def test_globals_closures_attributes_and_classes_are_guarded(monkeypatch) -> Non
     for number, change in enumerate(changes, 1):
         change()
         assert compiled(x).tolist() == function(x).tolist() == compiled(x).tolist()
+        assert counter.frame_count == number
+
+
+def test_sets_that_change_and_attributes_that_tensors_get_are_guarded() -> None:
+    seen, kinds = {1, 2}, {int, "a", (2, 3)}
+
+    def function(x):
+        return x * len(seen) + (3 in seen) + (int in kinds) + sum(i for i in seen) + getattr(x, "offset", 0) + (
+            5 if hasattr(x, "tag") else 1)
+
+    compiled, counter = counted(function)
+    x, tagged = torch.ones(2), torch.ones(2)
+    tagged.tag = None
+    changes = [lambda: x, lambda: seen.add(3) or x, lambda: seen.discard(1) or seen.add(9) or x,
+               lambda: kinds.discard(int) or x, lambda: tagged, lambda: setattr(x, "offset", 4) or x,
+               lambda: setattr(x, "offset", 6.0) or x]
+    for number, change in enumerate(changes, 1):
+        given = change()
+        assert compiled(given).tolist() == function(given).tolist() == compiled(given).tolist()
         assert counter.frame_count == number
 
 
@@ -590,3 +609,85 @@ def test_a_tuple_that_a_result_holds_twice_is_one_tuple() -> None:
 
     first, (second,) = torch.compile(twice, backend="eager", fullgraph=True)(torch.ones(2))
     assert first is second and first[0].tolist() == [2, 2]
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any = 3
+
+    def key(self):
+        return 5
+
+    @property
+    def product(self):
+        return self.first * self.second
+
+    @staticmethod
+    def scale(x):
+        return x * 2
+
+    @classmethod
+    def name(cls):
+        return cls.__name__
+
+
+Pair.weight = 7
+
+
+class Items(list):
+    limit = 3
+
+    @staticmethod
+    def scale(x):
+        return x * 2
+
+    @classmethod
+    def name(cls):
+        return cls.__name__
+
+    @property
+    def last(self):
+        return self[-1]
+
+
+ITEMS = Items([torch.ones(2), 4])
+
+
+def of_pairs(x):
+    pair = Pair(x)
+    return (pair.key(), pair.product, pair.scale(x), pair.name(), pair.weight, pair._replace(second=x).second,
+            pair._asdict()["second"], pair._fields, pair[1:], Pair(1).index(3))
+
+
+def of_lists(x):
+    made = Items([x, 2])
+    return [(items.limit, items.scale(x), items.name(), items.last, len(items)) for items in (made, ITEMS)]
+
+
+def of_augmented_numbers(x):
+    total, product, difference, quotient, power = 0, 2, 3.0, 1, 2
+    for value in (x, x + 1):
+        total += value
+    product *= x
+    difference -= x
+    quotient /= x + 1
+    power **= x
+    return total, product, difference, quotient, power, x
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+@pytest.mark.parametrize("function", [of_pairs, of_lists, of_augmented_numbers])
+def test_a_program_of_python_is_one_graph_with_its_results(function, backend) -> None:
+    x = torch.arange(1.0, 3.0)
+    assert str(torch.compile(function, backend=backend, fullgraph=True)(x)) == str(function(x))
+
+
+def test_a_filter_goes_on_behind_a_graph_break() -> None:
+    def function(x):
+        calls = []
+        left = filter(lambda n: calls.append(n) or n % 2, [1, 2, 3, 4, 5])
+        x = x + next(left)
+        torch._dynamo.graph_break()
+        return x + next(left), calls, [*filter(None, [0, 1, 2])]
+
+    assert str(torch.compile(function, backend="eager")(torch.ones(1))) == str(function(torch.ones(1)))

@@ -297,7 +297,7 @@ def _dictionary(tx: Translator, value: Any, source: Source) -> Variable:
 def _set(tx: Translator, value: Any, source: Source) -> Variable:
     if not all(isinstance(item, (*PLAIN, enum.Enum, DType, type, tuple)) for item in value):
         raise Break("a set of objects that guards do not compare")
-    tx.output.guards.constant(source, value)
+    tx.output.guards.members(source, value)
     return tx.output.remember(
         value, SetVariable([made(tx, item) for item in value], source, type(value)))
 

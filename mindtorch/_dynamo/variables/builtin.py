@@ -25,7 +25,7 @@ from .containers import (
     CountVariable, DictVariable, ListVariable, SequenceVariable, SetVariable, SliceVariable, TupleVariable,
 )
 from .contexts import MODES, context
-from .functions import FunctionVariable, MethodVariable, PartialVariable, UserFunction
+from .functions import FunctionVariable, MethodVariable, PartialVariable, UserFunction, is_none
 from .objects import ClassVariable, PythonModule, SuperVariable, UserObject, static
 from .symbols import slice_of
 from .tensor import TensorVariable
@@ -37,7 +37,6 @@ PURE = frozenset(["abs", "bin", "bool", "bytes", "callable", "chr", "complex", "
                   "slice", "sorted", "str", "sum", "tuple", "issubclass", "bytearray"])
 POLYFILLS: dict[Any, Any] = {
     all: polyfills.all_, any: polyfills.any_, sum: polyfills.sum_, max: polyfills.max_, min: polyfills.min_,
-    filter: polyfills.filter_,
     functools.reduce: polyfills.reduce_, itertools.chain: polyfills.chain_, itertools.repeat: polyfills.repeat_,
     itertools.cycle: polyfills.cycle_, itertools.islice: polyfills.islice_,
     itertools.accumulate: polyfills.accumulate_, itertools.product: polyfills.product_,
@@ -64,6 +63,8 @@ def binary(tx: Translator, function: Callable[..., Any], left: Variable, right: 
             return ConstantVariable(function is operator.ne)
         if isinstance(right, TensorVariable) and isinstance(left, (ListVariable, UserObject)):
             return _methods(tx, function, left, right)
+        if not isinstance(left, TensorVariable):
+            function = INPLACE.get(function, function)  # a number is not written
         return tx.output.call(tx, "call_function", function, [left, right], {})
     if isinstance(left, SequenceVariable) or isinstance(right, SequenceVariable):
         found = _sequences(tx, function, left, right)
@@ -603,7 +604,7 @@ def _fromkeys(kind: type) -> Callable[..., Variable]:
 
 
 class Zip(Variable):
-    """``zip``, ``map`` or ``enumerate``: the iterators that it draws from, and what it makes of their items."""
+    """``zip``, ``map``, ``filter`` or ``enumerate``: the iterators that it draws from, and what it makes of them."""
 
     def __init__(self, kind: Any, iterators: list[Variable], function: Variable | None = None, start: int = 0,
                  strict: bool = False) -> None:
@@ -618,6 +619,10 @@ class Zip(Variable):
     def next(self, tx: Translator) -> Variable:
         if not self.iterators:
             throw(tx, StopIteration)
+        if self.kind is filter:
+            while not self._passes(tx, item := self.iterators[0].next(tx)):
+                pass
+            return item
         items: list[Variable] = []
         for number, one in enumerate(self.iterators):
             try:
@@ -632,6 +637,10 @@ class Zip(Variable):
             items.insert(0, ConstantVariable(self.start))
             self.start += 1
         return TupleVariable(items)
+
+    def _passes(self, tx: Translator, item: Variable) -> bool:
+        assert self.function is not None
+        return (item if is_none(self.function) else self.function.call(tx, [item], {})).truth(tx)
 
     def _check(self, tx: Translator, number: int) -> None:
         if number:
@@ -666,12 +675,16 @@ def _map(tx: Translator, function: Variable, *values: Variable) -> Variable:
     return Zip(map, [value.iterator(tx) for value in values], function)
 
 
+def _filter(tx: Translator, function: Variable, values: Variable) -> Variable:
+    return Zip(filter, [values.iterator(tx)], function)
+
+
 def _enumerate(tx: Translator, iterable: Variable, start: Variable | None = None) -> Variable:
     return Zip(enumerate, [iterable.iterator(tx)], start=0 if start is None else start.value)
 
 
 HANDLERS: dict[Any, Callable[..., Variable]] = {
-    zip: _zip, map: _map, enumerate: _enumerate, dict.fromkeys: _fromkeys(dict),
+    zip: _zip, map: _map, filter: _filter, enumerate: _enumerate, dict.fromkeys: _fromkeys(dict),
     OrderedDict.fromkeys: _fromkeys(OrderedDict), defaultdict.fromkeys: _fromkeys(defaultdict),
     isinstance: _isinstance, len: _len, getattr: _getattr, hasattr: _hasattr, setattr: _setattr, delattr: _delattr,
     iter: _iter, next: _next, type: _type, super: _super, list: _to_list, tuple: _to_tuple, set: _to_set(set),

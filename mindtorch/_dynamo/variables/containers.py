@@ -1,6 +1,7 @@
 """Containers: Python's own, with variables as items (``torch._dynamo.variables.lists``, ``dicts``, ``sets``)."""
 from __future__ import annotations
 
+import inspect
 import operator
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
@@ -54,12 +55,20 @@ class SequenceVariable(Variable):
     def attribute(self, tx: Translator, name: str) -> Variable:
         if name == "__class__":
             return tx.made(self.kind)
-        if hasattr(self.kind, name):
-            found = vars(type(self)).get(name) or getattr(self.kind, name)
-            if hasattr(found, "__code__"):  # of a user's subclass
-                return tx.bound(found, self)
+        if not hasattr(self.kind, name):
+            no_attribute(tx, self, name)
+        found = inspect.getattr_static(self.kind, name)
+        if isinstance(found, staticmethod):
+            return tx.made(found.__func__)
+        if isinstance(found, classmethod) and hasattr(found.__func__, "__code__"):
+            return tx.bound(found.__func__, tx.made(self.kind))
+        if isinstance(found, property) and found.fget is not None:
+            return tx.bound(found.fget, self).call(tx, [], {})
+        if hasattr(found, "__code__"):
+            return tx.bound(found, self)
+        if hasattr(found, "__get__") or isinstance(found, classmethod):
             return BoundBuiltin(self, name)
-        no_attribute(tx, self, name)
+        return tx.made(found)
 
     def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         if name == "__getitem__":
@@ -110,8 +119,8 @@ class TupleVariable(SequenceVariable):
         fields = getattr(self.kind, "_fields", ())
         if name in fields:
             return self.list[fields.index(name)]
-        if name == "_fields":
-            return ConstantVariable(fields)
+        if fields and name in ("_replace", "_asdict"):
+            return BoundBuiltin(self, name)
         return super().attribute(tx, name)
 
     def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:

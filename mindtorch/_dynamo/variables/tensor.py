@@ -96,6 +96,8 @@ class TensorVariable(Variable):
             return tx.wrap(self.real.__dict__[name], self.source.attribute(name))
         if (found := tx.output.side_effects.read(self, name)) is not None:
             return found
+        if self.source is not None:
+            tx.output.guards.absent(self.source, self.real, name)
         no_attribute(tx, self, name)
 
     def set_attribute(self, tx: Translator, name: str, value: Variable) -> None:
