@@ -13,6 +13,7 @@ from .._C import _set_grad_enabled
 from .._compile.breaks import is_library
 from .._dispatch.local import local
 from .._guards import Source
+from .._subclasses.fake_errors import BEYOND_FAKE_TENSORS
 from .._tensor import Tensor
 from ..fx import Graph, GraphModule, Node
 from ..fx.node import map_arg
@@ -320,11 +321,14 @@ class OutputGraph:
 
         Raises:
             BackendCompilerFailed: if the backend raises.
+            Break: if the graph is beyond what fake tensors can stand for.
         """
         examples = [variable.real for variable in self.inputs]
         before, local.grad_enabled = local.grad_enabled, self.grad_mode
         try:
             made = backend(module, examples)
+        except BEYOND_FAKE_TENSORS as error:
+            raise Break(f"the backend cannot trace the graph: {error}", skip=True) from error
         except Exception as error:
             raise BackendCompilerFailed(backend, error) from error
         finally:

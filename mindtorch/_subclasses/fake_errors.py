@@ -34,5 +34,10 @@ class UnsupportedMutationAliasingException(RuntimeError):
     """A write to memory that several inputs share, where that is not supported."""
 
 
+#: Errors of a compiler for a graph that runs as it is written.
+BEYOND_FAKE_TENSORS = (DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException,
+                       UnsupportedFakeTensorException, UnsupportedMutationAliasingException)
+
+
 class MetadataMismatchError(RuntimeError):
     """A fake tensor's shape, strides, dtype or device differs from the real one's."""

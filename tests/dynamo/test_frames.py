@@ -691,3 +691,16 @@ def test_a_filter_goes_on_behind_a_graph_break() -> None:
         return x + next(left), calls, [*filter(None, [0, 1, 2])]
 
     assert str(torch.compile(function, backend="eager")(torch.ones(1))) == str(function(torch.ones(1)))
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_a_graph_that_a_backend_cannot_trace_with_fake_tensors_runs_as_it_is_written(backend) -> None:
+    def function(x, mask, values):
+        x = x.clone()
+        x[mask] = values
+        return x
+
+    x, values = torch.zeros(3, requires_grad=True), torch.ones(2, requires_grad=True)
+    result = torch.compile(function, backend=backend)(x, torch.tensor([True, False, True]), values)
+    result.sum().backward()
+    assert [t.tolist() for t in (result, x.grad, values.grad)] == [[1, 0, 1], [0, 1, 0], [1, 1]]
