@@ -22,15 +22,15 @@ from typing import Any
 from .._base.about import about
 from .._base.layout import overlaps_itself, storage_size
 from .._dispatch.aten import (
-    _to_copy, as_strided, clone, copy_, expand, masked_fill_Scalar as masked_fill, new_empty_strided, real, reshape,
-    sum_dim_IntList as sum_dims, zeros_like,
+    _to_copy, as_strided, clone, copy_, expand, masked_fill_Scalar as masked_fill, mean_dim as mean_dims,
+    new_empty_strided, real, reshape, sum_dim_IntList as sum_dims, zeros_like,
 )
 from .._dispatch.dispatcher import TENSOR_TYPES, flattened, has_derivative, resolve, tensors_of
 from .._dispatch.keys import AUTOGRAD, BACKENDS, CPU, DUAL
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
-from .._dtype import FLOATING
+from .._dtype import FLOATING, float32
 from .derivative import Derivative
 from .engine import grad as gradients_of
 from .grad_mode import enable_grad
@@ -432,13 +432,15 @@ def _tangents_of_quotient(step: Step) -> list[Any]:
 
 def _tangents_of_normalized(step: Step) -> list[Any]:
     """Return the tangents of a normalization and of its statistics, which are part of each other's derivatives; the
-    row takes them for constants.
+    row takes them for constants. Squares of half precision would overflow.
     """
-    args, (input, (dx, dw, db), (output, mean, rstd)) = step.arguments(), (step.args[0], step.tangents, step.outputs)
+    args, (output, mean, rstd) = step.arguments(), step.outputs
     if not mean.numel():  # of running statistics
         return _tangents_by_transposing(step)
     per_channel = step.found.op.packet == "native_batch_norm"
-    weight = args[1 if per_channel else 2]
+    given = args[0], args[1 if per_channel else 2], *step.tangents
+    input, weight, dx, dw, db = [
+        t if t is None or t._dtype.itemsize > 2 else _to_copy(t, float32) for t in given]
     dims = tuple(d for d in range(input.ndim) if (d != 1 if per_channel else d >= input.ndim - len(args[1])))
 
     def spread(value: Any) -> Any:
@@ -469,8 +471,16 @@ def _tangents_of_nansum(step: Step) -> list[Any]:
     return [sum_dims(tangent, dim or tuple(range(self.ndim)), keepdim, step.outputs[0]._dtype)]
 
 
+def _tangents_of_moments(step: Step) -> list[Any]:
+    """Return the tangents of ``var_mean`` and ``std_mean``; a mean of no tangents is NaN, their sum is 0."""
+    spread, mean = (_tangents_by_transposing if step.found.op.packet == "var_mean" else _tangents_zero_at_zero)(step)
+    self, dim, _, keepdim = step.arguments()
+    return [spread, mean if self.numel() else mean_dims(step.tangents[0], dim, keepdim)]
+
+
 OWN = {"copysign.Tensor": _tangents_of_the_first, "nextafter": _tangents_of_the_first,
        "logcumsumexp": _tangents_of_logcumsumexp, "nansum": _tangents_of_nansum,
+       "var_mean.correction": _tangents_of_moments, "std_mean.correction": _tangents_of_moments,
        "scatter_reduce.two": _tangents_of_scattered, "div.Tensor": _tangents_of_quotient,
        "native_layer_norm": _tangents_of_normalized, "native_batch_norm": _tangents_of_normalized}
 

@@ -82,4 +82,4 @@ PARTS: dict[str, tuple[Part, ...]] = {
 LINEAR = frozenset({"max_unpool2d", "max_unpool3d", "scatter_add", "scatter.src", "index_add", "index_copy",
                     "masked_scatter", "mean", "mean.dim", "embedding", "as_strided_scatter"})
 #: Operators whose tangent is zero where the output is zero: a norm or a deviation has no derivative there.
-ZERO_AT_ZERO = frozenset({"std.correction", "std_mean.correction", "linalg_vector_norm", "norm.ScalarOpt_dim", "dist"})
+ZERO_AT_ZERO = frozenset({"std.correction", "linalg_vector_norm", "norm.ScalarOpt_dim", "dist"})

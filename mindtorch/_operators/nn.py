@@ -143,7 +143,7 @@ def composite_huber_loss_backward(grad_output: Any, self: Any, target: Any, redu
 
 
 def soft_margin_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int) -> Any:
-    return scaled(-target * (-target * self).sigmoid(), grad_output, reduction)
+    return scaled(-(target * (-target * self).sigmoid()), grad_output, reduction)  # unsigned targets wrap around once
 
 
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = MEAN) -> Any:

@@ -81,7 +81,9 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
     def wrapper(*args: Any) -> Any:
         check_real("jacfwd", args, "inputs")
         inputs, inputs_spec = tree_flatten(selected(args, argnums))
-        basis = basis_of(inputs)
+        sizes = [x.numel() for x in inputs]
+        count = sum(sizes)
+        basis = basis_of(inputs, count=max(count, 1))  # of a batch of no directions no value could be read
 
         def along(tangents: Any) -> Any:
             found = jvp_with_argnums(func, args, tangents, argnums, has_aux=has_aux)
@@ -90,10 +92,9 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 
         found = over_tangents(along, tree_unflatten(basis, inputs_spec), randomness)
         columns, spec = tree_flatten(found[0] if has_aux else found)
-        sizes = [x.numel() for x in inputs]
         result = tree_unflatten([tree_unflatten(
             [piece.reshape(piece.shape[:-1] + x.shape)
-             for piece, x in zip(column.movedim(0, -1).split(sizes, -1), inputs, strict=True)], inputs_spec)
+             for piece, x in zip(column[:count].movedim(0, -1).split(sizes, -1), inputs, strict=True)], inputs_spec)
             for column in columns], spec)
         return (result, tree_map(lambda t: t[0], found[1])) if has_aux else result
 

@@ -126,6 +126,22 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
         "second gradients", f"v2 = F.{name}({one}, {two})", [floats().t(), floats().t() * 2])
        for name in ("smooth_l1_loss", "huber_loss", "mse_loss")
        for one, two in (("v0", "v1"), ("v0.contiguous()", "v1"), ("v0", "v1[:1].expand(3, 2)"))},
+    **{f"tangent of the mean of no elements, by {name} over {dim}": ("tangents", f"v1 = lib.{name}(v0, {dim})[1]", [
+        torch.ones(0, 3)]) for name in ("var_mean", "std_mean") for dim in ("0", "None")},
+    **{f"{mode} of no elements, of which {name}": (mode, lines, [torch.ones(0, 3)])
+       for mode in ("jacfwd", "hessian") for name, lines in (
+           ("others are made", "v1 = v0.any(0).reshape(-1) * v0"),
+           ("a value is read", "v1 = v0 * 2 if v0.sum() == 0 else v0"))},
+    **{f"sign of the nll_loss of zeros, {reduction}, of shape {tuple(x.shape)}": (
+        "plainly", f"v1 = [F.nll_loss(v0, {target}, reduction='{reduction}').signbit() for _ in range(3)][-1]", [x])
+       for x, target in ((torch.zeros(2, 2), "lib.tensor([1, 0])"), (torch.zeros(2), "lib.tensor(1)"))
+       for reduction in ("none", "mean", "sum")},
+    "gradient of soft_margin_loss for unsigned targets": ("gradients", "v2 = F.soft_margin_loss(v0, v1)", [
+        floats(0.25, 0.125), torch.tensor([1, 2]).byte()]),
+    **{f"{mode} of {name} of half precision whose squares overflow": (
+        mode, f"v1 = F.{name}", [floats(1.5, 2, 900, 2, -1, 2.5, -900, 0.5, 1, dtype=torch.float16).view(3, 3)])
+       for mode in ("tangents", "jacfwd") for name in (
+           "batch_norm(v0, None, None, v0[0], v0[1], training=True)", "layer_norm(v0, (3,), v0[0], v0[1])")},
     "Jacobian of a sign": ("jacfwd", "v2 = lib.copysign(v1, v0).log1p()", [floats(), torch.ones(2, 3).int()]),
     "write into a transposed constant in a Jacobian": (
         "jacfwd", "v2 = v1.t().clone(); v2[:, 1] = v0[0]", [floats(), floats()]),

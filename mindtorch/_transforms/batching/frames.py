@@ -33,8 +33,7 @@ class Frame:
     """
 
     def __init__(self, size: int, randomness: str = "error", tangents_only: bool = False):
-        self.number, self.size, self.randomness = _next_number(), size, randomness
-        self.tangents_only = tangents_only and size > 0
+        self.number, self.size, self.randomness, self.tangents_only = _next_number(), size, randomness, tangents_only
         self.widened: list[Tensor] = []
         self.level = 0  #: how deep it is nested in functions of functions, counted from 1
 

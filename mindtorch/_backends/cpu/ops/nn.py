@@ -186,7 +186,7 @@ def nll_loss_forward(self: array, target: array, weight: array | None, reduction
     weights = kept.astype(self.dtype) if weight is None else np.where(kept, weight[chosen], 0)
     losses = np.where(kept, picked * weights, 0)
     if reduction == NONE:
-        return (losses[0] if scalar else losses), 0
+        return (0 + losses[0] if scalar else losses), 0  # what is added to 0 is not -0
     total, total_weight = (np.add.reduce(values, axis=None, dtype=np.float64).astype(to_opmath(values).dtype)
                            for values in (losses, weights))
     return (total if reduction == SUM else np.divide(total, total_weight)), total_weight
@@ -236,7 +236,8 @@ def prepared_nll_loss(self: array, target: array, weight: array | None, reductio
             total = None
         if total is None:  # outside of the handler, whose error would be shown with that of the row
             return nll_loss_forward(logs, chosen, weight, reduction, ignore_index)
-        return np.array(-total / count if reduction == MEAN else -total, dtype), np.array(count, dtype)
+        loss = 0 - total  # not its negative: 0 less 0 is 0
+        return np.array(loss / count if reduction == MEAN else loss, dtype), np.array(count, dtype)
 
     return run
 
