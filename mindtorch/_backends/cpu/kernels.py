@@ -20,6 +20,7 @@ from ..._dispatch.dispatcher import TENSOR_TYPES, registry
 from ..._dispatch.keys import CPU, NONCONTIGUOUS, REDIRECTING
 from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.return_types import packer
+from ..._dispatch.schema import REQUIRED
 from ..._dtype import from_numpy_dtype, get_default_dtype
 from ..._tensor import Tensor, from_array, new
 from ..common.inplace_and_out import writing_kernel
@@ -166,13 +167,15 @@ class Shape(NamedTuple):
     """How the calls of an operator are looked up. ``leading``: how many leading arguments are tensors, or -1 for a
     list of tensors; 0 if the others cannot be a cache key as they are. ``numbers``: whether settings, where there are
     any, have numbers of which 1, 1.0 and True differ. ``taken``: how many leading arguments a plan's function takes.
-    ``alike``: without leading tensors, whether equal settings are alike.
+    ``alike``: without leading tensors, whether equal settings are alike. ``among``: for alike settings after a first
+    tensor, with further tensors among them: whether each parameter up to the last tensor is one, and its default.
     """
 
     leading: int
     numbers: bool
     taken: int
     alike: bool = False
+    among: tuple[tuple[bool, Any], ...] = ()
 
     @classmethod
     def of(cls, op: Operator, row: Any = None) -> Shape:
@@ -186,7 +189,11 @@ class Shape(NamedTuple):
         leading = count if "wrapped numbers" not in op.flags and kinds <= {"Scalar"} else 0
         taken = row.count if isinstance(row, Prepared) else abs(leading) or len(parameters)
         alike = not leading and kinds <= {"Tensor"} and "wrapped numbers" not in op.flags
-        return cls(leading, numbers and leading != 0, taken, alike)
+        among: tuple[tuple[bool, Any], ...] = ()
+        if alike and count > 0 and not any(p.base == "Tensor" and p.is_list for p in parameters):
+            last = max(i for i, p in enumerate(parameters) if p.base == "Tensor")
+            among = tuple([(p.base == "Tensor", p.default) for p in parameters[:last + 1]])
+        return cls(leading, numbers and leading != 0, taken, alike, among)
 
 
 def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: bool) -> Callable[..., Any]:
@@ -336,7 +343,9 @@ def key_of_call(shape: Shape, args: tuple[Any, ...]) -> Any:
     count = abs(shape.leading)
     if not shape.alike and (not count or (shape.numbers and len(args) > count)):
         return key_of(args)
-    return mixed(args) if not count else (*layouts_of(args[0] if shape.leading < 0 else args[:count]), args[count:])
+    if not count:
+        return mixed((*args, *[default for _, default in shape.among[len(args):]]))
+    return (*layouts_of(args[0] if shape.leading < 0 else args[:count]), args[count:])
 
 
 def mixed(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -363,7 +372,8 @@ def by_layouts(plans: Plans, shape: Shape, first: First, composite: Rows | None 
     ``composite`` that it computes at once, if a mode redirects calls, or the values are not for the plan.
     """
     key, at_once = mixed if shape.alike else key_of, composite is not None
-    kernel = kernel_for(0, False, at_once)(plans, first, None, key, shape.taken, composite)
+    kernel = kernel_for(0, False, at_once, shape.among, shape.taken if shape.among else 0)(
+        plans, first, None, key, shape.taken, composite)
     if shape.leading:
         kernel = kernel_for(shape.leading, shape.numbers, at_once)(plans, first, kernel, key, shape.taken, composite)
 
@@ -417,25 +427,32 @@ def make(plans, first, by_numbers, key_of, taken, composite):
 
 NAMES = {"CPU": CPU, "ERRORS": ERRORS, "MISSES": MISSES, "Plan": Plan, "REDIRECTING": REDIRECTING,
          "TENSOR_TYPES": TENSOR_TYPES, "Tensor": Tensor, "array_of": array_of, "asarray": np.asarray,
-         "dispatcher": dispatcher, "ndarray": ndarray, "new": new, "silent": silent}
+         "dispatcher": dispatcher, "get_default_dtype": get_default_dtype, "ndarray": ndarray, "new": new,
+         "silent": silent}
 
 
 @lru_cache
-def kernel_for(leading: int, numbers: bool, at_once: bool) -> Callable[..., Callable[..., Any]]:
+def kernel_for(leading: int, numbers: bool, at_once: bool, among: tuple[tuple[bool, Any], ...] = (),
+               taken: int = 0) -> Callable[..., Callable[..., Any]]:
     """Return the function that makes the kernel for so many leading tensors, all but the first perhaps None, for a list
-    of tensors (-1), or for any arguments (0); for a composite that is computed ``at_once``, or an operator.
+    of tensors (-1), or for any arguments (0), perhaps with tensors ``among`` the first, of which it takes some; for a
+    composite that is computed ``at_once``, or an operator.
     """
-    tensors = [f"tensor_{i}" for i in range(leading)]
-    arrays = [f"array_{i}" for i in range(leading)]
+    kinds = among or ((True, REQUIRED), *[(True, None)] * (leading - 1)) if among or leading > 0 else ()
+    tensors = [f"{'tensor' if of_tensor else 'setting'}_{i}" for i, (of_tensor, _) in enumerate(kinds)]
     parts = {"layouts": "", "new": ""}
-    if leading > 0:
-        layouts = [f"{'' if name == 'tensor_0' else f'None if {name} is None else '}"
-                   f"{name}._layout or {name}._layout_of_plans()" for name in tensors]
-        parts |= {"key": f"({', '.join(layouts)}, settings)", "values": ", ".join(arrays),
-                  "arrays": ", ".join([f"{array} := None if {name} is None else {name}._array" if i else
-                                       f"{array} := {name}._array"
-                                       for i, (name, array) in enumerate(zip(tensors, arrays, strict=True))]),
-                  "new": "".join([f" and result is not {array}" for array in arrays])}
+    if kinds:
+        told, given, arrays = [], [], []
+        for i, (name, (of_tensor, _)) in enumerate(zip(tensors, kinds, strict=True)):
+            unless = f"None if {name} is None else " if i else ""
+            told.append(f"{unless}{name}._layout or {name}._layout_of_plans()" if of_tensor else name)
+            if i < (taken if among else leading):
+                given.append(f"array_{i} := {unless}{name}._array" if of_tensor else name)
+                arrays.append(f"array_{i}" if of_tensor else name)
+        rest = [f"*settings[:{taken - len(among)}]"] if taken > len(among) else []
+        parts |= {"key": f"({', '.join(told)}, {'*settings, get_default_dtype()' if among else 'settings'})",
+                  "values": ", ".join([*arrays, *rest]), "arrays": ", ".join([*given, *rest]),
+                  "new": "".join([f" and result is not {array}" for array in arrays if array.startswith("array")])}
     elif leading:
         tensors = ["tensors"]
         parts |= {"layouts": "layouts, arrays = [], []\n"
@@ -449,11 +466,12 @@ def kernel_for(leading: int, numbers: bool, at_once: bool) -> Callable[..., Call
                             "if arg.__class__ is list else arg for arg in args[:taken]])",
                   "new": " and not any([result is array for array in arrays])"}
     call = ", ".join([*tensors, "*settings"])
-    parts |= {"parameters": "*args", "args": "args"} if not leading else {
-        "parameters": ", ".join([tensors[0], *[f"{name}=None" for name in tensors[1:]], "*settings"]),
-        "args": f"({call})"}
+    defaults = [name if default is REQUIRED else f"{name}={default!r}"
+                for name, (_, default) in zip(tensors, kinds, strict=True)] if kinds else tensors
+    parts |= {"parameters": "*args", "args": "args"} if not tensors else {
+        "parameters": ", ".join([*defaults, "*settings"]), "args": f"({call})"}
     parts["numbers"] = f"if settings and by_numbers is not None: return by_numbers({call})" if numbers else ""
-    call = call if leading else "*args"
+    call = call if tensors else "*args"
     parts |= {"redirected": "", "left": "None", "none_left": ""} if not at_once else {
         "redirected": f"if dispatcher.mode & REDIRECTING:\n            return composite({call})",
         "left": f"composite({call})", "none_left": f"if result is None:\n            return composite({call})"}
