@@ -370,7 +370,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return mm(input, t(weight)) if bias is None else addmm(bias, input, t(weight))
     check(ndim and weight.ndim,
           lambda: f"both arguments to linear need to be at least 1D, but they are {ndim}D and {weight.ndim}D")
-    if bias is not None and bias.numel() == weight.shape[0] and input.is_contiguous():
+    if bias is not None and bias.ndim and input.is_contiguous() and (
+            weight.ndim == 1 or bias.numel() == weight.shape[0]):
         rows = input.view((prod(input.shape[:-1]), input.shape[-1]))
         return addmm(bias, rows, t(weight)).view((*input.shape[:-1], weight.shape[0]))
     product = input.matmul(t(weight))

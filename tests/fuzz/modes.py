@@ -566,8 +566,8 @@ EXPLAINED = explained(
     (".*", r"(sqrt|(\*\* |pow\()(-?\d\.\d+|v\d)|log(2|1p)?|(acos|asin|atan)h?)\W.*complex", "value: ", "On a "
      "branch cut the sign of a zero decides, which PyTorch's vector loop loses.", if_apart),
     (".*", "ldexp", "stride: ", "PyTorch's ldexp lays powers of two out by whether it resized them.", in_a_layout),
-    (".*", "reciprocal|div|/", "value: -?inf at .*torch -?inf", "Rounding decides about the sign of a zero that a sum "
-     "leaves, and of what is divided by it.", if_apart),
+    (".*", "reciprocal|rsqrt|div|/", "value: -?inf at .*torch -?inf", "Rounding decides about the sign of a zero that "
+     "a sum leaves, and of what is divided by it.", if_apart),
     (".*", r"cross\(", r"value: (.*(nan|inf)|True|False)", "Of equal products PyTorch's loop subtracts one before "
      "it is rounded.", like_pytorchs(CLEARED)),
     (".*", "matrix_exp.*(float16|half)", "shape: ", "PyTorch's matrix_exp of half precision reads coefficients as "
@@ -764,6 +764,7 @@ EXPLAINED = explained(
      "what shares memory between elements do so too.", like_pytorchs(LOOPED, *LAID_OUT)),
     (BATCHES, r"\[v\d+\.long\(\).*shape \((\d, )*0", "shape: ", "PyTorch's rule of an index without elements leaves "
      "the batch behind it.", looped),
+    (BATCHES, r"roll\(\d\)", "value: ", "PyTorch's rule of roll rolls a batch of numbers.", looped),
     (BATCHES, "cdist", "value: ", "PyTorch's batched derivative of cdist mixes up the batch and the rows, unlike its "
      "gradient.", looped),
     (BATCHES, r"block_diag.*shape \(0", "torch ValueError .torch.cat..: expected a non-empty", "PyTorch's block_diag "

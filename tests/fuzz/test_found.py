@@ -142,6 +142,11 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
         mode, f"v1 = F.{name}", [floats(1.5, 2, 900, 2, -1, 2.5, -900, 0.5, 1, dtype=torch.float16).view(3, 3)])
        for mode in ("tangents", "jacfwd") for name in (
            "batch_norm(v0, None, None, v0[0], v0[1], training=True)", "layer_norm(v0, (3,), v0[0], v0[1])")},
+    **{f"topk of lines with as many equal elements as NaNs, largest={largest}": (
+        "plainly", f"v1 = v0.topk(2, -1, largest={largest})[0]", [floats(INF, NAN, INF, 2, dtype=torch.float64)])
+       for largest in (True, False)},
+    **{f"product of {shape} and one number, plus a number": ("plainly", "v3 = F.linear(v0, v1, v2)", [
+        torch.ones(shape), torch.ones(1), torch.ones(())]) for shape in (1, (2, 2, 1))},
     "Jacobian of a sign": ("jacfwd", "v2 = lib.copysign(v1, v0).log1p()", [floats(), torch.ones(2, 3).int()]),
     "write into a transposed constant in a Jacobian": (
         "jacfwd", "v2 = v1.t().clone(); v2[:, 1] = v0[0]", [floats(), floats()]),

@@ -106,10 +106,10 @@ def extreme(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
     length = x.shape[-1]
     rank = length - k if largest else k - 1
     bound = np.partition(x, rank, -1)[..., rank, None]
-    places = np.flatnonzero(x >= bound if largest else x <= bound)
+    places = np.flatnonzero(~(x < bound) if largest else x <= bound)  # NaN is the largest
     if places.size * length == x.size * k:
         line, index = np.divmod(places.reshape(-1, k), length)
-        if (line == np.arange(len(line))[:, None]).all():  # no line has ties at the bound, or NaN
+        if (line == np.arange(len(line))[:, None]).all():  # no line has ties at the bound
             return index.reshape(*x.shape[:-1], k)
     beyond, equal = x > bound if largest else x < bound, x == bound
     if x.size == length and x.dtype.kind in "iu":
