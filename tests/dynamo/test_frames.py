@@ -675,8 +675,25 @@ def of_augmented_numbers(x):
     return total, product, difference, quotient, power, x
 
 
+ATTRIBUTES = ["__name__", "__qualname__", "__code__", "__annotations__", "__dict__", "__call__", "func", "append",
+              "send", "__next__", "add", "nothing"]
+
+
+def of_attributes(x):
+    def function(a, b):
+        return a
+
+    values = (functools.partial(function, b=x), function, [], {}, {1}, (), iter([]), zip([1]), map(len, []),
+              filter(None, []), (a for a in []), len, torch.sin, "a")
+    return x, [[name for name in ATTRIBUTES if hasattr(value, name)] for value in values]
+
+
+def of_types_by_name(x):
+    return x.type(torch.HalfTensor), x.type("torch.DoubleTensor").type(x.type())
+
+
 @pytest.mark.parametrize("backend", ["eager", "inductor"])
-@pytest.mark.parametrize("function", [of_pairs, of_lists, of_augmented_numbers])
+@pytest.mark.parametrize("function", [of_attributes, of_types_by_name, of_pairs, of_lists, of_augmented_numbers])
 def test_a_program_of_python_is_one_graph_with_its_results(function, backend) -> None:
     x = torch.arange(1.0, 3.0)
     assert str(torch.compile(function, backend=backend, fullgraph=True)(x)) == str(function(x))

@@ -217,7 +217,7 @@ class IteratorVariable(Variable):
         return self.list[self.position - 1]
 
     def attribute(self, tx: Translator, name: str) -> Variable:
-        return BoundBuiltin(self, name)
+        return bound_builtin(tx, self, name)
 
     def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         if name == "__next__":
@@ -345,10 +345,22 @@ def throw(tx: Translator, kind: type[BaseException], *args: Any) -> NoReturn:
     raise Raised(ExceptionVariable(kind, [ConstantVariable(arg) for arg in args]))
 
 
+def bound_builtin(tx: Translator, owner: Variable, name: str) -> Variable:
+    """Return a method in C of an object; raise AttributeError in the interpreted program if there is none."""
+    if not gives(owner.python_type(), name):
+        no_attribute(tx, owner, name)
+    return BoundBuiltin(owner, name)
+
+
+def gives(kind: type, name: str) -> bool:
+    """Return True if objects of a class have an attribute through it, which its metaclass's are not."""
+    return any(name in vars(base) for base in kind.__mro__)
+
+
 def no_attribute(tx: Translator, owner: Variable, name: str) -> NoReturn:
     """Raise AttributeError in the interpreted program, if the class has no such attribute; else break."""
     kind = owner.python_type()
-    if hasattr(kind, name):
+    if gives(kind, name):
         raise Break(f"reading attribute {name!r} of {owner}")
     throw(tx, AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
 

@@ -23,7 +23,7 @@ from ...library import CustomOpDef
 from ...nn.module import Module
 from ..exc import Break
 from ..trace_rules import PACKAGE, is_in_graph, module_of, substitutes, why_skipped
-from .base import SYMBOLIC, BoundBuiltin, Codegen, ConstantVariable, Translator, Variable
+from .base import SYMBOLIC, BoundBuiltin, Codegen, ConstantVariable, Translator, Variable, fold
 from .builtin import HANDLERS, POLYFILLS, BuiltinVariable
 from .containers import CountVariable, DictVariable, ListVariable, SetVariable, TupleVariable
 from .contexts import MODES, ContextVariable
@@ -84,7 +84,7 @@ class SkippedFunction(Variable):
         return type(self.real)
 
     def attribute(self, tx: Translator, name: str) -> Variable:
-        return tx.made(getattr(self.real, name))
+        return tx.made(fold(tx, getattr, self.real, name))
 
     def call(self, tx: Translator, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         raise Break(self.reason)

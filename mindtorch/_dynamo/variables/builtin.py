@@ -18,7 +18,7 @@ from .. import polyfills
 from ..exc import Break, Raised
 from ..trace_rules import PACKAGE, of_numpy
 from .base import (
-    BoundBuiltin, Codegen, ConstantVariable, ExceptionVariable, IteratorVariable, Translator, Variable, fold,
+    Codegen, ConstantVariable, ExceptionVariable, IteratorVariable, Translator, Variable, bound_builtin, fold,
     is_exception, throw,
 )
 from .containers import (
@@ -653,7 +653,7 @@ class Zip(Variable):
             throw(tx, ValueError, f"zip() argument {place} is longer than argument 1")
 
     def attribute(self, tx: Translator, name: str) -> Variable:
-        return BoundBuiltin(self, name)
+        return bound_builtin(tx, self, name)
 
     def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         return self.next(tx) if name == "__next__" else self

@@ -11,8 +11,26 @@ from ..._base.size import Size
 from ..._guards import Source
 from ..exc import Break
 from .base import (
-    BoundBuiltin, Codegen, ConstantVariable, IteratorVariable, Translator, Variable, fold, no_attribute, throw,
+    BoundBuiltin, Codegen, ConstantVariable, IteratorVariable, Translator, Variable, fold, gives, no_attribute, throw,
 )
+
+
+def of_class(tx: Translator, owner: Any, name: str) -> Variable:
+    """Return what the class of a container has under a name, as an attribute of the container."""
+    if not gives(owner.kind, name):
+        no_attribute(tx, owner, name)
+    found = inspect.getattr_static(owner.kind, name)
+    if isinstance(found, staticmethod):
+        return tx.made(found.__func__)
+    if isinstance(found, classmethod) and hasattr(found.__func__, "__code__"):
+        return tx.bound(found.__func__, tx.made(owner.kind))
+    if isinstance(found, property) and found.fget is not None:
+        return tx.bound(found.fget, owner).call(tx, [], {})
+    if hasattr(found, "__code__"):
+        return tx.bound(found, owner)
+    if hasattr(found, "__get__") or isinstance(found, classmethod):
+        return BoundBuiltin(owner, name)
+    return tx.made(found)
 
 
 class SequenceVariable(Variable):
@@ -55,20 +73,7 @@ class SequenceVariable(Variable):
     def attribute(self, tx: Translator, name: str) -> Variable:
         if name == "__class__":
             return tx.made(self.kind)
-        if not hasattr(self.kind, name):
-            no_attribute(tx, self, name)
-        found = inspect.getattr_static(self.kind, name)
-        if isinstance(found, staticmethod):
-            return tx.made(found.__func__)
-        if isinstance(found, classmethod) and hasattr(found.__func__, "__code__"):
-            return tx.bound(found.__func__, tx.made(self.kind))
-        if isinstance(found, property) and found.fget is not None:
-            return tx.bound(found.fget, self).call(tx, [], {})
-        if hasattr(found, "__code__"):
-            return tx.bound(found, self)
-        if hasattr(found, "__get__") or isinstance(found, classmethod):
-            return BoundBuiltin(self, name)
-        return tx.made(found)
+        return of_class(tx, self, name)
 
     def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         if name == "__getitem__":
@@ -244,12 +249,7 @@ class DictVariable(Variable):
     def attribute(self, tx: Translator, name: str) -> Variable:
         if name == "__class__":
             return tx.made(self.kind)
-        found = getattr(self.kind, name, None)
-        if hasattr(found, "__code__") and self.kind not in (OrderedDict, defaultdict):
-            return tx.bound(found, self)
-        if found is not None:
-            return BoundBuiltin(self, name)
-        no_attribute(tx, self, name)
+        return of_class(tx, self, name)
 
     def item(self, tx: Translator, key: Variable) -> Variable:
         """Return ``self[key]``."""
@@ -472,9 +472,7 @@ class SetVariable(Variable):
         return IteratorVariable([*self.members.values()])
 
     def attribute(self, tx: Translator, name: str) -> Variable:
-        if hasattr(self.kind, name):
-            return BoundBuiltin(self, name)
-        no_attribute(tx, self, name)
+        return of_class(tx, self, name)
 
     def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         if name == "__contains__":

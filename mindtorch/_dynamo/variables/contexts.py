@@ -14,7 +14,7 @@ from ...cpu.amp import autocast as cpu_autocast
 from ...cuda.amp import autocast as cuda_autocast
 from ..breaks import error_on_graph_break
 from ..exc import Break
-from .base import BoundBuiltin, Codegen, ConstantVariable, Translator, Variable
+from .base import BoundBuiltin, Codegen, ConstantVariable, Translator, Variable, fold
 
 GRAD_MODES = (no_grad, enable_grad, set_grad_enabled)
 #: The functions that enter and leave a mode in a graph.
@@ -105,7 +105,7 @@ class ContextVariable(Variable):
         if name in ("__enter__", "__exit__", "clone", "__call__"):
             return BoundBuiltin(self, name)
         if self.real is not None:
-            return tx.made(getattr(self.real, name))
+            return tx.made(fold(tx, getattr, self.real, name))
         raise Break(f"attribute {name!r} of {self}")
 
     def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:

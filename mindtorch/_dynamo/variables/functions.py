@@ -10,8 +10,8 @@ from ..._guards import Source
 from .. import polyfills
 from ..exc import Break, Raised
 from .base import (
-    BoundBuiltin, Codegen, ConstantVariable, ExceptionVariable, IteratorVariable, Translator, Variable, is_exception,
-    iterate, no_attribute, throw,
+    BoundBuiltin, Codegen, ConstantVariable, ExceptionVariable, IteratorVariable, Translator, Variable, bound_builtin,
+    is_exception, iterate, no_attribute, throw,
 )
 from .containers import DictVariable, TupleVariable
 
@@ -310,9 +310,7 @@ class PartialVariable(Variable):
             return self
         if name == "__class__":
             return tx.made(functools.partial)
-        if hasattr(functools.partial, name):
-            return BoundBuiltin(self, name)
-        no_attribute(tx, self, name)
+        return bound_builtin(tx, self, name)
 
     def reconstruct(self, cg: Codegen) -> str:
         args = "".join(f", {cg.value(arg)}" for arg in self.args)
@@ -365,7 +363,7 @@ class GeneratorVariable(Variable):
         return result
 
     def attribute(self, tx: Translator, name: str) -> Variable:
-        return BoundBuiltin(self, name)
+        return bound_builtin(tx, self, name)
 
     def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         if name == "__next__":

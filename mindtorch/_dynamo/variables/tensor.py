@@ -4,12 +4,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..._compile import config
+from ..._creation.legacy import TypedTensor
 from ..._guards import Source
 from ..._tensor import Tensor
 from ...fx import Node
 from ..exc import Break
 from .base import (
-    BoundBuiltin, Codegen, ConstantVariable, Identity, IteratorVariable, Translator, Variable, no_attribute, throw,
+    BoundBuiltin, Codegen, ConstantVariable, Identity, IteratorVariable, Translator, Variable, gives, no_attribute,
+    throw,
 )
 
 #: Attributes and methods whose result the example knows.
@@ -90,7 +92,7 @@ class TensorVariable(Variable):
             return tx.made(self.python_type())
         if name in ("grad_fn", "grad", "_version", "_base", "output_nr", "_backward_hooks", "names"):
             raise Break(f"Tensor.{name} is state that a graph does not have")
-        if hasattr(Tensor, name):
+        if gives(Tensor, name):
             return BoundBuiltin(self, name)
         if self.source is not None and name in getattr(self.real, "__dict__", ()):
             return tx.wrap(self.real.__dict__[name], self.source.attribute(name))
@@ -131,6 +133,8 @@ class TensorVariable(Variable):
             raise Break(f"Tensor.{name}() changes the layout of an input that requires grad")
         if name in ("new", "type") and not args and not kwargs:
             return tx.made(getattr(self.example, name)())
+        if name == "type" and args and issubclass(args[0].python_type(), TypedTensor):
+            args = [tx.made(args[0].value.dtype), *args[1:]]
         if name == "__hash__":
             return ConstantVariable(id(self))
         return tx.output.call(tx, "call_method", name, [self, *args], kwargs)

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..._dispatch.overloads import OpOverload, OpOverloadPacket
 from ..exc import Break
-from .base import BoundBuiltin, Codegen, Translator, Variable
+from .base import BoundBuiltin, Codegen, Translator, Variable, fold
 from .tensor import TensorVariable
 
 #: Functions whose result is known while the function is interpreted, given constants or tensors.
@@ -52,11 +52,9 @@ class TorchFunction(Variable):
         return self.function
 
     def attribute(self, tx: Translator, name: str) -> Variable:
-        if isinstance(self.function, OpOverloadPacket):
-            return tx.made(getattr(self.function, name))
-        if name == "__get__":
+        if name == "__get__" and not isinstance(self.function, OpOverloadPacket):
             return BoundBuiltin(self, name)
-        return tx.made(getattr(self.function, name))
+        return tx.made(fold(tx, getattr, self.function, name))
 
     def call(self, tx: Translator, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         name = getattr(self.function, "__name__", "")
