@@ -514,6 +514,7 @@ LAID_OUT = [Way(lambda xs, lay=lay: [*map(lay, xs)], lay)  # type: ignore[misc]
 LOOPED = Way(run={"jacrev": looped_jacobian, "jacfwd": looped_jacobian, "hessian": looped_hessian,
                   "tangents": tangents_backwards, "batches": looped_batches})
 APART, CLEARED = Way(lambda xs: [apart(x.detach()) for x in xs], apart), Way(each=without_remainders)
+SMALL = Way(lambda xs: [x.clamp(-50, 50) if x.is_floating_point() else x for x in xs])
 RESOLVED, PARTED = [Way(run={mode: way(mode) for mode in MODES}) for way in (resolved, in_parts)]
 
 
@@ -538,8 +539,8 @@ def not_if(way: Way) -> Callable[..., bool]:
 #: PyTorch has our outcome in another layout of all tensors, or of all but the inputs; where it does not batch, and
 #: differentiates backwards.
 in_a_layout, looped = like_pytorchs(*LAID_OUT, Way(each=in_order)), like_pytorchs(LOOPED)
-#: The outcomes agree without equal elements, or what is not finite; as numbers.
-if_apart, if_resolved = not_if(APART), not_if(RESOLVED)
+#: The outcomes agree without equal elements, or what is not finite; without large ones; as numbers.
+if_apart, if_small, if_resolved = not_if(APART), not_if(SMALL), not_if(RESOLVED)
 
 
 def if_wide(mode: str, drawn: Drawn, difference: str) -> bool:
@@ -579,6 +580,8 @@ EXPLAINED = explained(
     (".*", r"solve\((v\d+), \1\)", "value: ", "How far the solution is from the identity depends on the condition."),
     (".*", "complex", UNDEFINED, "Of complex numbers that are not finite PyTorch's vector loop and BLAS make other "
      "NaNs than its scalar loop.", if_apart),
+    (".*", "isnan.*complex", "value: (True|False)", "Of complex numbers that are not finite PyTorch's vector loop and "
+     "BLAS make other NaNs than its scalar loop.", if_apart),
     (".*", "complex", UNDEFINED, "Where products of complex numbers overflow, PyTorch's vector loop makes other NaNs "
      "and infinities than its scalar loop.", in_a_layout),
     (".*", "", "setStorage: sizes|self indexing axis dim should be positive", "PyTorch finds an index beyond an empty "
@@ -613,6 +616,8 @@ EXPLAINED = explained(
      "PyTorch's functionalization does not check the dtype that is written."),
     (".*", "conv.*bfloat16", "value: .*torch nan", "PyTorch's convolution of bfloat16 multiplies by zeros that "
      "fill its blocks."),
+    (".*", "conv.*float16", "^idle stride", "PyTorch's oneDNN lays out what no element depends on like its input.",
+     in_a_layout),
     ("functionalized", r"_\(", "^(idle )?stride", "PyTorch's functionalization gives what is written the layout of the "
      "operator out of place."),
     ("autocast", "", "Unexpected floating ScalarType in at::autocast::prioritize", "PyTorch's autocast refuses lists "
@@ -711,6 +716,8 @@ EXPLAINED = explained(
      "is 0; here factors before and behind are multiplied, in one way for all."),
     ("second gradients", r"prod\(", r"^\d outputs, torch \d$", "PyTorch's gradient of a product of one factor depends "
      "on the factor, if it is not 0.", if_apart),
+    ("second gradients|hessian", "mish", UNDEFINED, "PyTorch's second derivative of mish multiplies by 0 powers that "
+     "overflow.", if_small),
     ("second gradients", r"norm\(|abs\(|sgn\(", "stride: ", "PyTorch's derivative of sgn is a zero that nothing is "
      "added to, so the sum has the other term's layout.", in_a_layout),
     ("checkpointed", "vander", r"^(output \d: )?value: ", "PyTorch's vander has saved powers that it then writes, "
@@ -727,6 +734,8 @@ EXPLAINED = explained(
      "that is written has the dtype of what is written, or of both.", if_wide),
     ("tangents|jacfwd|hessian", "nextafter", r"dtype: (float32, torch b?float16|b?float16, torch float32)|torch .*"
      r"Found dtype \w+ but expected", "PyTorch's tangent of nextafter has the dtype of its first operand.", if_wide),
+    ("tangents|jacfwd|hessian", "clamp", "dtype: b?float16, torch float32", "PyTorch's tangent of a clamped number has "
+     "the number's dtype.", if_wide),
     ("tangents", r"\b(var|std)", "dtype: b?float16, torch float32", "PyTorch's tangent of a number becomes float32."),
     ("tangents|jacfwd", "vander", "value: .*torch nan", "PyTorch's tangent of a product divides by factors of zero.",
      looped),

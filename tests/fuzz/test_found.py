@@ -147,6 +147,8 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
        for largest in (True, False)},
     **{f"product of {shape} and one number, plus a number": ("plainly", "v3 = F.linear(v0, v1, v2)", [
         torch.ones(shape), torch.ones(1), torch.ones(())]) for shape in (1, (2, 2, 1))},
+    "gradient of group_norm by rounded moments": ("gradients", "v2 = F.group_norm(v0, 1, v1, v1)", [
+        floats(1.75, 1.25, 1.75, dtype=torch.bfloat16).view(1, 3), floats(-1.25, 0.25, -1.75, dtype=torch.bfloat16)]),
     "Jacobian of a sign": ("jacfwd", "v2 = lib.copysign(v1, v0).log1p()", [floats(), torch.ones(2, 3).int()]),
     "write into a transposed constant in a Jacobian": (
         "jacfwd", "v2 = v1.t().clone(); v2[:, 1] = v0[0]", [floats(), floats()]),

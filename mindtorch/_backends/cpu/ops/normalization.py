@@ -116,7 +116,7 @@ def of_few(x: Array, weight: Any, bias: Any, groups: Groups, eps: float, each: A
 def gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, groups: Groups, mask: Any,
               fixed: bool = False) -> list[Any]:
     """Return the requested gradients of input, weight and bias; with ``fixed``, through constant moments."""
-    shape = x.shape
+    shape, is_rounded = x.shape, middle is not None and middle.dtype.itemsize == 2
     grad, x = seen(grad, groups.shape), seen(x, groups.shape)
     middle, rstd = seen(middle, groups.moments), seen(rstd, groups.moments)
     normal = x - middle
@@ -129,9 +129,10 @@ def gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, gr
     if mask[0]:
         through = grad if weight is None else grad * seen(weight, groups.affine)
         if not fixed:
-            through = through - mean(through, groups.over, True)  # first, since the normal numbers' sum is not quite 0
-            normal *= mean(through * normal, groups.over, True)
-            through -= normal
+            centred = through - mean(through, groups.over, True)
+            # The sum of normal numbers is not quite 0; by rounded moments they are off as PyTorch's are.
+            normal *= mean((through if is_rounded else centred) * normal, groups.over, True)
+            through = centred - normal
         found[0] = (through * rstd).reshape(shape)
     return found
 
