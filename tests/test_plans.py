@@ -10,6 +10,7 @@ import mindtorch as torch
 from mindtorch._backends.cpu.ops.linalg import linear
 from mindtorch._backends.cpu.plans import MISSES, Plans, key_of
 from mindtorch._backends.cpu.rows import shares_memory
+from mindtorch._dispatch.schemas import registry
 from mindtorch.nn import functional as F
 from tests.benchmarks.walk import step, walk
 
@@ -82,6 +83,16 @@ def test_an_index_that_is_too_large_is_refused_by_a_plan_that_others_have_used(c
         call(x, torch.tensor([0, 1]))
     with pytest.raises((IndexError, RuntimeError), match=r"out of (range|bounds)"):
         call(x, torch.tensor([0, 99]))
+
+
+def test_a_plan_of_tensors_among_settings_serves_calls_with_and_without_the_optional_ones():
+    op, weight = registry["layer_norm"], X[0].clone()
+    for _ in range(3):
+        without, within = op.call(X, (4,)), op.call(X, (4,), weight, None)
+    kernel = op.table[X._keys]
+    assert kernel.plan_of(X, (4,)) is kernel.plan_of(X, (4,), None, None) is not None
+    assert kernel.plan_of(X, (4,), weight) not in (None, kernel.plan_of(X, (4,)))
+    assert torch.equal(op.call(X, (4,), None, None), without) and torch.equal(without * weight, within)
 
 
 def test_settings_that_are_equal_but_differ_have_plans_of_their_own():
