@@ -17,6 +17,7 @@ import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
@@ -476,6 +477,12 @@ def in_parts(mode: str) -> Callable[..., Any]:
     return run
 
 
+def with_silu_multiplied(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+    """Compute tangents of ``silu`` by those of the product that it is."""
+    with patch.object(lib.nn.functional, "silu", lambda x: x * x.sigmoid()):
+        return tangents(lib, f, xs)
+
+
 def looped_jacobian(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
     """Compute each row of a Jacobian by a backward pass of its own."""
     reduced, given = of_the_differentiable(lib, f, xs)
@@ -514,6 +521,7 @@ LAID_OUT = [Way(lambda xs, lay=lay: [*map(lay, xs)], lay)  # type: ignore[misc]
 LOOPED = Way(run={"jacrev": looped_jacobian, "jacfwd": looped_jacobian, "hessian": looped_hessian,
                   "tangents": tangents_backwards, "batches": looped_batches})
 APART, CLEARED = Way(lambda xs: [apart(x.detach()) for x in xs], apart), Way(each=without_remainders)
+MULTIPLIED = Way(run={"tangents": with_silu_multiplied})
 SMALL = Way(lambda xs: [x.clamp(-50, 50) if x.is_floating_point() else x for x in xs])
 RESOLVED, PARTED = [Way(run={mode: way(mode) for mode in MODES}) for way in (resolved, in_parts)]
 
@@ -749,7 +757,8 @@ EXPLAINED = explained(
      "error, which a weight makes larger.", looped),
     ("tangents", r"\*\*|pow", r"value: .*j\)", "PyTorch's tangent of a complex power conjugates a factor.",
      looped),
-    ("tangents", "silu", r"value: .*j\)", "PyTorch's tangent of a complex silu has the conjugate of the slope."),
+    ("tangents", "silu.*complex", "value: ", "PyTorch's tangent of a complex silu has the conjugate of the slope.",
+     like_pytorchs(MULTIPLIED)),
     ("functionalized|tangents|batches|jacrev|jacfwd|hessian", "with_logits", "dtype: ", "In transforms PyTorch's "
      "loss has the promoted dtype, outside of them the target's.", if_wide),
     ("jacfwd", "linalg.det", r"value: .*torch -?0\.0",
