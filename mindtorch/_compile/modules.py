@@ -16,7 +16,16 @@ class OptimizedModule(Module):
         super().__init__()
         self._orig_mod = mod
         object.__setattr__(self, "_compiled", compiled)
-        self.training = mod.training
+
+    @property
+    def training(self) -> bool:
+        """Whether the module is in training mode."""
+        return self._orig_mod.training
+
+    @training.setter
+    def training(self, mode: bool) -> None:
+        if "_orig_mod" in self.__dict__.get("_modules", ()):
+            self._orig_mod.training = mode
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the compiled module."""
@@ -35,8 +44,6 @@ class OptimizedModule(Module):
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("_orig_mod", "training") or "_modules" not in self.__dict__ or "_orig_mod" not in self._modules:
             super().__setattr__(name, value)
-            if name == "training" and "_orig_mod" in self.__dict__.get("_modules", ()):
-                self._orig_mod.training = value
         else:
             setattr(self._orig_mod, name, value)
 

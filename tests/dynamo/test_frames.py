@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import itertools
 import logging
+import types
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -721,3 +722,40 @@ def test_a_graph_that_a_backend_cannot_trace_with_fake_tensors_runs_as_it_is_wri
     result = torch.compile(function, backend=backend)(x, torch.tensor([True, False, True]), values)
     result.sum().backward()
     assert [t.tolist() for t in (result, x.grad, values.grad)] == [[1, 0, 1], [0, 1, 0], [1, 1]]
+
+
+def test_writes_to_globals_of_another_module_are_read_as_its_attributes() -> None:
+    other = types.ModuleType("other")
+    exec("count = 0\ndef update(x):\n    global count\n    count += 1\n    return x * count\n", vars(other))
+
+    def function(x):
+        x = other.update(x) + other.count
+        other.count = 10
+        return other.update(x) + other.count, other.count
+
+    compiled = torch.compile(function, backend="eager", fullgraph=True)
+    for _ in range(2):
+        other.count = 0
+        assert str(compiled(torch.ones(1))) == "(tensor([33.]), 11)" and other.count == 11
+
+
+def test_a_compiled_module_is_in_the_mode_of_its_module() -> None:
+    module = torch.nn.Linear(1, 1)
+    compiled = torch.compile(module)
+    module.eval()
+    assert not compiled.training
+    compiled.train()
+    assert module.training
+
+
+def test_a_lazy_module_gets_its_shapes_from_tensors_in_containers() -> None:
+    class Scaled(torch.nn.modules.lazy.LazyModuleMixin, torch.nn.Module):
+        def initialize_parameters(self, inputs, named):
+            self.weight = torch.nn.Parameter(torch.full(inputs[1].shape, float(named["by"].shape[0])))
+
+        def forward(self, inputs, named):
+            return inputs[1] * self.weight + named["by"]
+
+    layer = Scaled()
+    compiled = torch.compile(lambda x: layer((None, x), {"by": x}), backend="eager", fullgraph=True)
+    assert compiled(torch.ones(2)).tolist() == [3, 3]

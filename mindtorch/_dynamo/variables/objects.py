@@ -293,11 +293,18 @@ class UserObject(Variable):
 
 
 def _sketch(argument: Variable) -> Any:
-    """Return what a lazy module needs of an argument: a tensor without data, or a constant."""
+    """Return what a lazy module needs of an argument: tensors without data, constants, and what holds them."""
     if isinstance(argument, TensorVariable):
         shape = [int(size) for size in argument.example.shape]
         return empty(shape, dtype=argument.example.dtype, device="meta")
-    return argument.value if argument.is_constant else None
+    if argument.is_constant:
+        return argument.value
+    if isinstance(argument, (ListVariable, TupleVariable)):
+        items = [_sketch(item) for item in argument.list]
+        return argument.kind(*items) if hasattr(argument.kind, "_fields") else argument.kind(items)
+    if isinstance(argument, DictVariable):
+        return {name.value: _sketch(item) for name, item in argument.entries.values()}
+    raise Break(f"a lazy module is called for the first time with {argument}")
 
 
 def _by_index(owner: Any) -> Any:
@@ -520,9 +527,10 @@ class PythonModule(Variable):
         return self.module
 
     def attribute(self, tx: Translator, name: str) -> Variable:
-        if (found := tx.output.side_effects.read(self, name)) is not None:
-            return found
-        if not hasattr(self.module, name):
+        written = tx.output.side_effects.globals.get((id(vars(self.module)), name))
+        if written is not None and written[1] is not None:
+            return written[1]
+        if written is not None or not hasattr(self.module, name):
             throw(tx, AttributeError, f"module {self.module.__name__!r} has no attribute {name!r}")
         value = getattr(self.module, name)
         if is_library(self.module) or isinstance(value, types.ModuleType):
@@ -530,7 +538,8 @@ class PythonModule(Variable):
         return tx.wrap(value, Source(tx.output.object(self.module), shown=self.module.__name__).attribute(name))
 
     def set_attribute(self, tx: Translator, name: str, value: Variable) -> None:
-        tx.output.side_effects.write(self, name, value)
+        space = vars(self.module)
+        tx.output.side_effects.globals[id(space), name] = (space, value)
 
     def reconstruct(self, cg: Codegen) -> str:
         return cg.object(self.module)
