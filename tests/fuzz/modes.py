@@ -502,6 +502,16 @@ def looped_hessian(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
     return jacobian(lambda x: jacobian(lambda y: reduced(y, *given[1:]), x, create_graph=True), given[0])
 
 
+def turned_hessian(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+    """Exchange the two inputs of a Hessian, which is symmetric but for what is not finite."""
+    given = of_the_differentiable(lib, f, xs)[1]
+    out = looped_hessian(lib, f, xs)
+    if not given or any(x.is_complex() for x in given):
+        return out
+    last, ndim = out.dim(), given[0].dim()
+    return out.movedim(tuple(range(last - 2 * ndim, last - ndim)), tuple(range(last - ndim, last)))
+
+
 def tangents_backwards(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
     """Compute tangents by the gradient of a gradient."""
     reduced, given = of_the_differentiable(lib, f, xs)
@@ -521,6 +531,7 @@ LAID_OUT = [Way(lambda xs, lay=lay: [*map(lay, xs)], lay)  # type: ignore[misc]
 LOOPED = Way(run={"jacrev": looped_jacobian, "jacfwd": looped_jacobian, "hessian": looped_hessian,
                   "tangents": tangents_backwards, "batches": looped_batches})
 APART, CLEARED = Way(lambda xs: [apart(x.detach()) for x in xs], apart), Way(each=without_remainders)
+TURNED = Way(run={"hessian": turned_hessian})
 MULTIPLIED = Way(run={"tangents": with_silu_multiplied})
 SMALL = Way(lambda xs: [x.clamp(-50, 50) if x.is_floating_point() else x for x in xs])
 RESOLVED, PARTED = [Way(run={mode: way(mode) for mode in MODES}) for way in (resolved, in_parts)]
@@ -713,6 +724,8 @@ EXPLAINED = explained(
      "PyTorch's tangent of a product multiplies factors that are not finite by tangents that are zero.", if_apart),
     ("batches|jacrev|jacfwd|hessian", "", UNDEFINED, "PyTorch's rules for batches multiply by zeros what is not "
      "finite.", looped),
+    ("hessian", "", UNDEFINED, "PyTorch's rules for batches multiply by zeros what is not finite.",
+     like_pytorchs(TURNED)),
     ("batches", "beta=0.0", "value: .*torch nan", "In a batch PyTorch's addmm multiplies by beta, even by 0.", looped),
     (BATCHES, "", r"dtype: \w+, torch \w+", "In a batch PyTorch counts the batch as a dimension when it promotes "
      "dtypes.", looped),
