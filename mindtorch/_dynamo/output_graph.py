@@ -40,6 +40,7 @@ class Scope:
         self.graph, self.sources = graph, sources  #: the calls around it, as ``source_fn_stack`` has them
         self.lifted: dict[Node, Node] = {}
         self.modules: dict[str, GraphModule] = {}
+        self.versions: dict[Node, int] = {}  #: of tensors, before the first call that takes them
 
     def input(self, name: str, example: Any) -> Node:
         """Add an input behind those that there are."""
@@ -50,6 +51,8 @@ class Scope:
         with self.graph.inserting_before(first):
             node = self.graph.placeholder(free)
         node.meta["example_value"] = example
+        if isinstance(example, Tensor):
+            self.versions[node] = example._version
         return node
 
 
@@ -76,7 +79,7 @@ class OutputGraph:
         self.line: Any = None  #: where the program is: a function that returns the stack of frames
         self.module_stack: dict[str, tuple[str, type]] = {}  #: the modules whose calls are interpreted
         self.module_calls: Counter[int] = Counter()
-        self.bodies: Counter[str] = Counter()  #: how many graphs of functions there are, by the operator's name
+        self.bodies: Counter[str] = Counter()  #: how many graphs of functions there are, by label
 
     # -- values ----------------------------------------------------------------------------------------------------
 
@@ -184,13 +187,22 @@ class OutputGraph:
             raise Break(f"{node} is used outside of the function whose graph computes it", skip=True)
         if node not in scope.lifted:
             self.own(node, depth - 1)
-            scope.lifted[node] = scope.input(node.name, node.meta["example_value"])
+            scope.lifted[node] = made = scope.input(node.name, node.meta["example_value"])
+            if node in scope.versions:
+                scope.versions[made] = scope.versions[node]
         return scope.lifted[node]
+
+    def _note_version(self, node: Node) -> Node:
+        """Note the version of a tensor before a call takes it."""
+        example = node.meta["example_value"]
+        if isinstance(example, Tensor):
+            self.scopes[-1].versions.setdefault(node, example._version)
+        return node
 
     def body_name(self, label: str) -> str:
         """Return a new name for the graph of a function."""
         self.bodies[label] += 1
-        return f"{label}_body_{self.bodies[label] - 1}"
+        return f"{label}_{self.bodies[label] - 1}"
 
     @contextmanager
     def scope(self, *sources: Any) -> Iterator[Scope]:
@@ -223,6 +235,8 @@ class OutputGraph:
         given = tuple(arg.argument() for arg in args)
         named = {name: arg.argument() for name, arg in kwargs.items()}
         function: Callable[..., Any] = _method(target) if op == "call_method" else target
+        if len(self.scopes) > 1:
+            map_arg((given, named), self._note_version)
         result = self.mode.run(function, map_arg(given, _example), map_arg(named, _example))
         if not fakes.has_tensors(result):
             if result is None or not isinstance(result, (tuple, list)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._base.formats import contiguous_format
 from .._dispatch.dispatcher import switched
 from .._dispatch.local import local
 from .._dispatch.overloads import ops
@@ -88,3 +89,8 @@ def on_fakes(function: Callable[..., Any], args: Any) -> Any:
     fakes = tree_map(lambda leaf: mode.from_tensor(leaf) if isinstance(leaf, Tensor) else leaf, args)
     with switched(dispatch_modes=()), mode:
         return function(*fakes)
+
+
+def repeated(x: Tensor, length: Any) -> Tensor:
+    """Return a tensor for a stack of as many slices like ``x``, which requires grad if ``x`` does."""
+    return x.expand((length, *x.shape)).clone(memory_format=contiguous_format)

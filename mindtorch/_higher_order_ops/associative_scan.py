@@ -8,7 +8,7 @@ from .._dispatch.aten import select_int as select, stack
 from .._dispatch.local import local
 from .._tensor import Tensor
 from .._transforms.pytree import tree_flatten, tree_leaves, tree_unflatten
-from ._operator import HigherOrderOperator, check_same, on_fakes
+from ._operator import HigherOrderOperator, check_same, on_fakes, repeated
 from .scan import check_slices, turned
 
 COMBINED = "Expected combine_fn to return values of the same structure, shapes and dtypes as its inputs"
@@ -24,8 +24,8 @@ def _eager(combine_fn: Callable[..., Any], xs: list[Tensor], additional_inputs: 
 
 
 def _fake(combine_fn: Callable[..., Any], xs: list[Tensor], additional_inputs: Any = ()) -> Any:
-    combine_fn(*[select(x, 0, 0) for x in xs] * 2, *additional_inputs)
-    return [x.clone() for x in xs]
+    length = xs[0].shape[0]
+    return [repeated(x, length) for x in combine_fn(*[select(x, 0, 0) for x in xs] * 2, *additional_inputs)]
 
 
 associative_scan_op = HigherOrderOperator(

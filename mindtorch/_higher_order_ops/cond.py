@@ -32,7 +32,8 @@ def _fake(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], 
         return _eager(pred, true_fn, false_fn, operands)
     taken, other = true_fn(*operands), false_fn(*operands)
     check_same(BRANCHES, taken, other)
-    return taken
+    return tuple([two if isinstance(two, Tensor) and two.requires_grad else one
+                  for one, two in zip(taken, other, strict=True)])
 
 
 cond_op = HigherOrderOperator(

@@ -4,11 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._creation import empty
 from .._dispatch.aten import select_int as select, stack
 from .._tensor import Tensor
 from .._transforms.pytree import tree_flatten, tree_unflatten
-from ._operator import HigherOrderOperator
+from ._operator import HigherOrderOperator, repeated
 
 
 def _eager(f: Callable[..., Any], xs: list[Tensor], args: Any = ()) -> Any:
@@ -19,7 +18,7 @@ def _eager(f: Callable[..., Any], xs: list[Tensor], args: Any = ()) -> Any:
 def _fake(f: Callable[..., Any], xs: list[Tensor], args: Any = ()) -> Any:
     length = xs[0].shape[0]
     slices = f(*[select(x, 0, 0) for x in xs], *args)
-    return tuple([empty((length, *x.shape), dtype=x.dtype, device=x.device) for x in slices])
+    return tuple([repeated(x, length) for x in slices])
 
 
 map_impl = HigherOrderOperator(

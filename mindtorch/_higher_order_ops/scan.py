@@ -4,11 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._creation import empty
 from .._dispatch.aten import select_int as select, stack
 from .._tensor import Tensor
 from .._transforms.pytree import tree_flatten, tree_leaves, tree_unflatten
-from ._operator import HigherOrderOperator, check_same
+from ._operator import HigherOrderOperator, check_same, repeated
 
 CARRY = "The metadata of init must agree with that of the carry that combine_fn returns"
 
@@ -32,7 +31,7 @@ def _eager(combine_fn: Callable[..., Any], init: list[Tensor], xs: list[Tensor],
 def _fake(combine_fn: Callable[..., Any], init: list[Tensor], xs: list[Tensor], additional_inputs: Any = ()) -> Any:
     length = xs[0].shape[0]
     carry, [slices] = _steps(combine_fn, init, xs, additional_inputs, range(1))
-    return [*carry, *[empty((length, *x.shape), dtype=x.dtype, device=x.device) for x in slices]]
+    return [*carry, *[repeated(x, length) for x in slices]]
 
 
 scan_op = HigherOrderOperator(

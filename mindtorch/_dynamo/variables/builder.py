@@ -24,9 +24,10 @@ from ...nn.module import Module
 from ..exc import Break
 from ..trace_rules import PACKAGE, is_in_graph, module_of, substitutes, why_skipped
 from .base import SYMBOLIC, BoundBuiltin, Codegen, ConstantVariable, Translator, Variable, fold
-from .builtin import HANDLERS, POLYFILLS, BuiltinVariable
+from .builtin import HANDLERS, POLYFILLS, SPECIAL, BuiltinVariable
 from .containers import CountVariable, DictVariable, ListVariable, SetVariable, TupleVariable
 from .contexts import MODES, ContextVariable
+from .control_flow import CONTROL_FLOW
 from .functions import MethodVariable, PartialVariable, UserFunction
 from .higher_order import TransformVariable, wrapper
 from .objects import ClassVariable, PythonModule, UserObject
@@ -97,6 +98,8 @@ class SkippedFunction(Variable):
 
     def __str__(self) -> str:
         return f"the function {getattr(self.real, '__qualname__', self.real)}"
+
+SPECIAL.update({id(function): handler for function, handler in CONTROL_FLOW.items()})
 
 
 def made(tx: Translator, value: Any) -> Variable:

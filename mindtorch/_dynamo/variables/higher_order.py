@@ -101,12 +101,17 @@ def function_behind(variable: Variable) -> Any:
 class Body:
     """A function of the interpreted program that becomes a graph when it is called with examples."""
 
-    def __init__(self, tx: Translator, function: Variable, operator: GraphOperator, is_flat: bool = False) -> None:
-        """If ``is_flat``, the graph returns a tuple of tensors, else the function's result in its structure."""
+    def __init__(self, tx: Translator, function: Variable, operator: GraphOperator, is_flat: bool = False,
+                 label: str = "") -> None:
+        """If ``is_flat``, the graph returns a tuple of tensors, else the function's result in its structure. ``label``
+        and a number are the name of the graph.
+        """
         self.tx, self.function, self.operator, self.is_flat = tx, function, operator, is_flat
+        self.label = label or f"{operator.name()}_body"
         self.__name__ = function.code.co_name if isinstance(function, FunctionVariable) else operator.name()
         self.module: GraphModule | None = None
         self.outside: list[Node] = []  #: what the function reads
+        self.scope: Any = None
         self.leaves: list[Any] = []  #: of the example of the result
         self.is_repeatable = True  #: whether the graph is all that the function does
         self._spec: Any = None
@@ -148,7 +153,7 @@ class Body:
         for node in reversed([*scope.graph.nodes]):
             if not node.users and (node.op == "get_attr" or node.target is operator.getitem):
                 scope.graph.erase_node(node)
-        self.outside = [*scope.lifted]
+        self.outside, self.scope = [*scope.lifted], scope
         self.module = GraphModule(dict(scope.modules), scope.graph)
         return example
 
@@ -180,7 +185,7 @@ class Body:
         if self.module is None:
             raise Break(f"{self.function} is not called by the function of the library that takes it")
         self.module.meta.update(meta or {})
-        name = output.body_name("wrap" if self.is_flat else self.operator.name())
+        name = output.body_name(self.label)
         output.scopes[-1].modules[name] = self.module
         found: Node = output.node("get_attr", name, (), {}, None)
         return found
@@ -346,7 +351,7 @@ def apply(transform: Callable[..., Any], tx: Translator, func: Variable, *args: 
 def _whole(tx: Translator, target: GraphOperator, function: Variable, args: Any, kwargs: dict[str, Variable],
            settings: dict[str, Any], meta: dict[str, Any] | None = None) -> Variable:
     """Call a function as one node, whose operands are the tensors that the function reads, of its arguments, too."""
-    body = Body(tx, function, target, is_flat=True)
+    body = Body(tx, function, target, is_flat=True, label="wrap_body")
     run(tx, body, *map(Passed, args), **{name: Passed(arg) for name, arg in kwargs.items()})
     graph = body.node(meta)
     tensors = tuple([leaf for leaf in body.leaves if isinstance(leaf, Tensor)])
