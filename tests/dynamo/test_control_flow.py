@@ -71,8 +71,6 @@ PROGRAMS: dict[str, Callable[[Any, Any], Callable[..., Any]]] = {
         x.sum() > 0, lambda a: ops.cond(a[0, 0] > 0, lambda b: b * ops.weight, lambda b: b - 1, (a,)), torch.cos, (x,)),
     "a tree of results": lambda torch, ops: lambda x: ops.cond(
         x.sum() > 0, lambda a: (a * 1, {"k": a + 1}), lambda a: (a + 2, {"k": a * 3}), (x,)),
-    "numbers that agree": lambda torch, ops: lambda x: ops.cond(
-        x.sum() > 0, lambda a: (a + 1, 3), lambda a: (a - 1, 3), (x,))[0],
     "branches without operands": lambda torch, ops: lambda x: ops.cond(x.sum() > 0, lambda: x + 1, lambda: x - 1),
     "a module for a branch": lambda torch, ops: lambda x: ops.cond(x.sum() > 0, ops.layer, torch.sin, (x,)),
     "a known condition": lambda torch, ops: lambda x: ops.cond(True, lambda a: a * 2, lambda a: a, (x,)),
@@ -88,7 +86,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Callable[..., Any]]] = {
     "associative scan": lambda torch, ops: lambda x: ops.associative_scan(
         lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), (x, x + 1), 1, reverse=True, combine_mode="generic"),
     "loop": lambda torch, ops: lambda x: ops.while_loop(
-        lambda i, y: i < 3, lambda i, y: (i + 1, y * ops.weight), (torch.tensor(0), x)),
+        lambda i, y: i < 3, lambda i, y: (i + 1, y * 2), (torch.tensor(0), x)),
     "loop until the data say so": until_large,
 }
 
@@ -198,3 +196,26 @@ def test_a_returned_input_is_right_with_a_graph_break() -> None:
                                  backend="eager")
     assert compiled(mindtorch.ones(2)).tolist() == [2.0, 2.0]
     assert compiled(-mindtorch.ones(2)).tolist() == [-1.0, -1.0]
+
+
+def test_numbers_that_branches_return_agree() -> None:
+    """Equal integers are known in the graph; others break it."""
+    def program(x, number):
+        return mindtorch.cond(x.sum() > 0, lambda a: (a + 1, 3), lambda a: (a - 1, number), (x,))
+
+    mindtorch._dynamo.reset()
+    compiled = mindtorch.compile(program, backend="eager", fullgraph=True)
+    tensor, number = compiled(-mindtorch.ones(1), 3)
+    assert (tensor.item(), number) == (-2.0, 3)
+    with pytest.raises(Unsupported, match="equal integers"):
+        compiled(-mindtorch.ones(1), 4)
+
+
+def test_a_loop_has_the_gradients_of_its_steps() -> None:
+    weight = mindtorch.tensor([2.0, 3.0], requires_grad=True)
+    loop = import_module("mindtorch._higher_order_ops.while_loop").while_loop
+    compiled = mindtorch.compile(lambda x: loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * weight), (
+        mindtorch.tensor(0), x))[1], fullgraph=True)
+    x = mindtorch.tensor([-1.0, 2.0])
+    (compiled(x) ** 2).sum().backward()
+    assert mindtorch.equal(weight.grad, 6 * x ** 2 * weight.detach() ** 5)
