@@ -119,6 +119,10 @@ def elements(sample: Any) -> int:
     return sum(t.numel() for t in wanted(tensors_in((sample.input, sample.args, sample.kwargs))))
 
 
+def plans_of(node_class: type[OperatorNode]) -> list[derivative.Plan]:
+    return [*node_class.derivative.plans.values()] if "derivative" in vars(node_class) else []
+
+
 @contextmanager
 def observed(exercised: Formulas) -> Iterator[None]:
     """Note the formulas that run: of nodes that exist, and of those whose function is written in the block. Its classes
@@ -143,11 +147,12 @@ def observed(exercised: Formulas) -> Iterator[None]:
         for node_class in (OperatorNode, *OperatorNode.__subclasses__()):
             for name in {"apply", "apply_any"} & vars(node_class).keys():
                 patch.setattr(node_class, name, noted(vars(node_class)[name]))
+            for plan in plans_of(node_class):
+                patch.setattr(plan, "apply", noted(plan.apply))
         patch.setattr(derivative, "applying", lambda *args: noted(applying(*args)))
         yield
     for node_class in OperatorNode.__subclasses__():
-        plans = node_class.derivative.plans.values() if "derivative" in vars(node_class) else ()
-        for holder in [holder for holder in (node_class, *plans) if holder.apply in silent]:
+        for holder in [holder for holder in (node_class, *plans_of(node_class)) if holder.apply in silent]:
             holder.apply = silent[holder.apply]
 
 
@@ -175,8 +180,7 @@ def test_every_formula_is_exercised_or_left_out_for_a_reason() -> None:
 
 
 def test_what_notes_formulas_is_gone_afterwards() -> None:
-    holders = [(node_class, *node_class.derivative.plans.values()) for node_class in OperatorNode.__subclasses__()
-               if "derivative" in vars(node_class)]
+    holders = [(node_class, *plans_of(node_class)) for node_class in OperatorNode.__subclasses__()]
     assert not [holder for holder in itertools.chain(*holders) if holder.apply.__module__ == __name__]
 
 
