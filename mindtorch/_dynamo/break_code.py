@@ -73,15 +73,15 @@ class BreakWriter:
             owner, index = tx.popn(2)
             return f"del {value(owner)}[{value(index)}]", []
         if (name == "LOAD_ATTR" and not inst.arg & 1) or name == "LOAD_METHOD":
-            found = f"{RESULT} = getattr({value(tx.pop())}, {inst.argval!r})"
+            found = f"{RESULT} = {self.cg.object(getattr)}({value(tx.pop())}, {inst.argval!r})"
             return found, ["", RESULT] if name == "LOAD_METHOD" else [RESULT]
         if name == "STORE_ATTR":
             stored, owner = tx.popn(2)
-            return f"setattr({value(owner)}, {inst.argval!r}, {value(stored)})", []
+            return f"{self.cg.object(setattr)}({value(owner)}, {inst.argval!r}, {value(stored)})", []
         if name == "DELETE_ATTR":
-            return f"delattr({value(tx.pop())}, {inst.argval!r})", []
+            return f"{self.cg.object(delattr)}({value(tx.pop())}, {inst.argval!r})", []
         if name == "GET_ITER":
-            return f"{RESULT} = iter({value(tx.pop())})", [RESULT]
+            return f"{RESULT} = {self.cg.object(iter)}({value(tx.pop())})", [RESULT]
         if name == "IMPORT_NAME":
             level, names = tx.popn(2)
             return (f"{RESULT} = __import__({inst.argval!r}, _G, None, {value(names)}, {value(level)})", [RESULT])
@@ -100,7 +100,7 @@ class BreakWriter:
         tx = self.tx
         condition, keeps = self.cg.value(tx.pop()), inst.name.endswith("OR_POP")
         on_true = "TRUE" in inst.name
-        lines = self._within(f"{RESULT} = bool({condition})")
+        lines = self._within(f"{RESULT} = {self.cg.object(bool)}({condition})")
         jump = self._resume(inst.target, [condition] if keeps else [])
         return [*lines, f"if {RESULT if on_true else f'not {RESULT}'}:", f"    {jump}", self._resume(tx.current + 1)]
 
@@ -118,7 +118,8 @@ class BreakWriter:
         result, equals, expression = statement.partition(f"{RESULT} = ")
         body = f"return {expression}" if equals and not result else statement
         taken = [*dict.fromkeys(node.id for node in ast.walk(ast.parse(statement)) if isinstance(node, ast.Name)
-                                and node.id not in objects and node.id != RESULT and not hasattr(builtins, node.id))]
+                                and node.id not in objects and node.id != RESULT and (
+                                    node.id in code.co_varnames or not hasattr(builtins, node.id)))]
         name = code.co_name if code.co_name.isidentifier() else "function"
         tree = ast.parse(f"def {name}({', '.join(taken)}): {body}")
         place = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}

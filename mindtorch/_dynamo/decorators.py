@@ -5,7 +5,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from .._compile.modules import OptimizedModule
 from .._compile.stance import stance_of_thread
+from ..nn.module import Module
 from . import trace_rules
 from .exc import Break
 from .marks import (
@@ -24,6 +26,8 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     """
     if fn is None:
         return lambda function: disable(function, recursive, reason=reason)
+    if isinstance(fn, Module):
+        return OptimizedModule(fn, disable(fn.__call__, recursive, reason=reason))
 
     @functools.wraps(fn, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -172,8 +172,8 @@ class Guards:
 
     def length(self, source: Source, value: Any) -> None:
         """Guard the length of a container."""
-        self.add(f"len({self.at(source)}) == {len(value)}", f"len({source.name}) == {len(value)}", "SEQUENCE_LENGTH",
-                 source, value)
+        self.add(f"{self.space.name(len)}({self.at(source)}) == {len(value)}",
+                 f"len({source.name}) == {len(value)}", "SEQUENCE_LENGTH", source, value)
 
     def keys(self, source: Source, value: Any) -> None:
         """Guard the keys of a dictionary, in their order."""
@@ -187,8 +187,8 @@ class Guards:
 
     def absent(self, source: Source, value: Any, name: str) -> None:
         """Guard that an object has no such attribute."""
-        self.add(f"not hasattr({self.at(source)}, {name!r})", f"not hasattr({source.name}, {name!r})", "HASATTR",
-                 source, value)
+        self.add(f"not {self.space.name(hasattr)}({self.at(source)}, {name!r})",
+                 f"not hasattr({source.name}, {name!r})", "HASATTR", source, value)
 
     def empty(self, source: Source, names: Iterable[str], owner: Any) -> None:
         """Guard which of an object's tables are empty."""
@@ -242,11 +242,10 @@ class Guards:
                  f"{source.name} is {'no view' if requires else 'a view'} of a tensor without grad", "TENSOR_MATCH",
                  source, value)
 
-    @staticmethod
-    def _shape(where: str, source: Source, shape: tuple[int, ...], dynamic: set[int]) -> list[tuple[str, str]]:
+    def _shape(self, where: str, source: Source, shape: tuple[int, ...], dynamic: set[int]) -> list[tuple[str, str]]:
         if not dynamic:
             return [(f"{where}.shape == {shape}", f"{source.name}.shape == {[*shape]}")]
-        return [(f"len({where}.shape) == {len(shape)}", f"len({source.name}.shape) == {len(shape)}"),
+        return [(f"{self.space.name(len)}({where}.shape) == {len(shape)}", f"len({source.name}.shape) == {len(shape)}"),
                 *[(f"{where}.shape[{d}] == {size}", f"{source.name}.shape[{d}] == {size}")
                   for d, size in enumerate(shape) if d not in dynamic]]
 
@@ -307,8 +306,9 @@ class Guards:
         """Add the last guard: which tensors are one object."""
         if len(self.tensors) > 1:
             names = [self.at(source) for source in self.tensors]
-            ids = ", ".join(f"id({name})" for name in names)
-            self.add(" is not ".join(names) if len(names) == 2 else f"len({{{ids}}}) == {len(names)}",
+            count, identity = self.space.name(len), self.space.name(id)
+            ids = ", ".join(f"{identity}({name})" for name in names)
+            self.add(" is not ".join(names) if len(names) == 2 else f"{count}({{{ids}}}) == {len(names)}",
                      "no two tensors are one", "TENSOR_MATCH")
 
     def forget(self) -> None:

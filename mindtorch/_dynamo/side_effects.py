@@ -60,7 +60,7 @@ class SideEffects:
             lines += made.replay(cg, cg.value(variable))
         for owner, named in self.attributes.values():
             at = cg.value(owner)
-            lines += [f"setattr({at}, {name!r}, {cg.value(value)})" for name, value in named.items()]
+            lines += [f"{cg.object(setattr)}({at}, {name!r}, {cg.value(value)})" for name, value in named.items()]
         for (_, name), (space, written) in self.globals.items():
             if written is None:
                 lines.append(f"del {cg.object(space)}[{name!r}]")

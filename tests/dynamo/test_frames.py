@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import itertools
 import logging
+import threading
 import types
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -759,3 +760,55 @@ def test_a_lazy_module_gets_its_shapes_from_tensors_in_containers() -> None:
     layer = Scaled()
     compiled = torch.compile(lambda x: layer((None, x), {"by": x}), backend="eager", fullgraph=True)
     assert compiled(torch.ones(2)).tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_variables_may_have_the_names_of_builtins(dynamic) -> None:
+    def inner(input):
+        if input.sum() > 0:
+            return input + 1
+        return input - 1
+
+    def function(x, len=2, iter=3, list=None, hasattr=1, id=4, *tuple, bool=6, slice=7, **dict):
+        y = inner(x + len + iter + hasattr + id + bool + slice + tuple[0] + dict["a"])
+        list.append(y)
+        torch._dynamo.graph_break()
+        return y * (len if y.sum() > 0 else iter), y.shape[0], id, slice
+
+    compiled = torch.compile(function, backend="eager", dynamic=dynamic)
+    for size in (2, 3, 4):
+        ours, theirs = [], []
+        found = compiled(torch.ones(size), 2, 3, ours, 1, 4, 5, a=-30)
+        assert str(found) == str(function(torch.ones(size), 2, 3, theirs, 1, 4, 5, a=-30)) and str(ours) == str(theirs)
+
+
+def test_identities_of_objects_are_guarded_and_attributes_of_threads_set() -> None:
+    class Box:
+        pass
+
+    def function(x, box, number, place):
+        place.x = x
+        return x if id(box) == number else x * 0
+
+    one, other, place = Box(), Box(), threading.local()
+    compiled = torch.compile(function, backend="eager")
+    assert [compiled(torch.ones(1), box, id(one), place).item() for box in (one, other, one)] == [1, 0, 1]
+    assert place.x.tolist() == [1]
+
+
+def test_a_module_that_is_not_compiled_stays_a_module() -> None:
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.last = torch.nn.Linear(2, 2), torch.nn.ReLU()
+
+        def forward(self, x):
+            x = self.first(x + 1)
+            return self.last(x)
+
+    model = Model()
+    expected = model(torch.ones(2))
+    model.first = torch._dynamo.disable(model.first)
+    compiled, counter = counted(model)
+    assert torch.equal(compiled(torch.ones(2)), expected) and isinstance(model.first, torch.nn.Module)
+    assert counter.frame_count == counter.op_count == 2

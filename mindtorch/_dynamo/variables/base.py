@@ -227,7 +227,7 @@ class IteratorVariable(Variable):
         raise Break(f"the method {name!r} of an iterator")
 
     def reconstruct(self, cg: Codegen) -> str:
-        return f"iter([{', '.join(map(cg.value, self.list[self.position:]))}])"
+        return f"{cg.object(iter)}([{', '.join(map(cg.value, self.list[self.position:]))}])"
 
     def __str__(self) -> str:
         return "an iterator"

@@ -228,7 +228,8 @@ def wrap(tx: Translator, value: Any, source: Source) -> Variable:
     if isinstance(value, MODES):
         guards.identity(source, value)
         return ContextVariable.of(value)
-    if isinstance(value, Module) and "_orig_mod" in value._modules and type(value).__name__ == "OptimizedModule":
+    if isinstance(value, Module) and "_orig_mod" in value._modules and type(value).__name__ == "OptimizedModule" and (
+            not hasattr(value._compiled, "_torchdynamo_disable_msg")):
         return wrap(tx, value._orig_mod, source.attribute("_orig_mod"))
     guards.type(source, value)
     if not kind.__flags__ & HEAP_TYPE and kind is not types.SimpleNamespace:

@@ -522,6 +522,8 @@ def _id(tx: Translator, value: Variable) -> Variable:
     real = getattr(value, "real", None)
     if real is None or isinstance(value, TensorVariable):
         raise Break(f"id() of {value}")
+    if value.source is not None:
+        tx.output.guards.identity(value.source, real)
     return ConstantVariable(id(real))
 
 

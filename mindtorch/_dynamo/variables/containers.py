@@ -211,7 +211,7 @@ class ListVariable(SequenceVariable):
         inner = f"[{', '.join(map(cg.value, self.list))}]"
         if issubclass(self.kind, deque):
             return [f"{cg.object(deque)}.clear({target})", f"{cg.object(deque)}.extend({target}, {inner})"]
-        return [f"list.__setitem__({target}, slice(None), {inner})"]
+        return [f"{cg.object(list.__setitem__)}({target}, {cg.object(slice(None))}, {inner})"]
 
 
 class DictVariable(Variable):
@@ -559,7 +559,7 @@ class SliceVariable(Variable):
         return slice(*[part.argument() for part in self.parts])
 
     def reconstruct(self, cg: Codegen) -> str:
-        return f"slice({', '.join(map(cg.value, self.parts))})"
+        return f"{cg.object(slice)}({', '.join(map(cg.value, self.parts))})"
 
 
 def equal(tx: Translator, one: Variable, other: Variable) -> bool:

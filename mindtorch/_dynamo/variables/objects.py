@@ -277,13 +277,14 @@ class UserObject(Variable):
         """Return the lines that set the attributes of the object that existed before."""
         lines = []
         for name, value in self.written.items():
-            plain = static(self.kind, "__setattr__") is object.__setattr__ or not isinstance(self.real, Module)
+            setter = static(self.kind, "__setattr__")
             if value is None:
-                lines += [f"delattr({target}, {name!r})"] if hasattr(self.real, name) else []
-            elif plain:
-                lines.append(f"{cg.object(object)}.__setattr__({target}, {name!r}, {cg.value(value)})")
+                lines += [f"{cg.object(delattr)}({target}, {name!r})"] if hasattr(self.real, name) else []
+            elif setter is object.__setattr__ or (isinstance(setter, types.FunctionType)
+                                                  and not isinstance(self.real, Module)):
+                lines.append(f"{cg.object(object.__setattr__)}({target}, {name!r}, {cg.value(value)})")
             else:
-                lines.append(f"setattr({target}, {name!r}, {cg.value(value)})")
+                lines.append(f"{cg.object(setattr)}({target}, {name!r}, {cg.value(value)})")
         if isinstance(self.base, (ListVariable, DictVariable)):
             lines += self.base.replay(cg, target)
         return lines

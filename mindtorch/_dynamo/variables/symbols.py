@@ -52,7 +52,7 @@ class SymbolSlice(ConstantVariable):
         return slice(*[part.argument() for part in self.parts])
 
     def reconstruct(self, cg: Codegen) -> str:
-        return f"slice({', '.join(map(cg.value, self.parts))})"
+        return f"{cg.object(slice)}({', '.join(map(cg.value, self.parts))})"
 
 
 def slice_of(parts: list[Variable]) -> Variable:
