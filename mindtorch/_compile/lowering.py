@@ -64,6 +64,8 @@ class Lowering:
     def _lower(self, node: Node) -> None:
         if node.op == "get_attr":
             tensor = getattr(self.module, str(node.target))
+            if isinstance(tensor, GraphModule):
+                raise CannotCompile(f"{node.target} is a graph of its own, of a branch or of a loop")
             self.values[node] = constant = self.value(tensor, "constant", None)
             self.constants[constant] = tensor
         elif node.target is operator.getitem:

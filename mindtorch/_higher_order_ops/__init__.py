@@ -4,6 +4,7 @@ from __future__ import annotations
 from ._operator import HigherOrderOperator as HigherOrderOperator
 from .associative_scan import associative_scan as associative_scan
 from .cond import cond as cond
+from .functional import record as record_functional
 from .map import map as map
 from .out_dtype import out_dtype as out_dtype
 from .scan import scan as scan

@@ -21,7 +21,8 @@ def record(mode: Any, op: HigherOrderOperator, args: tuple[Any, ...]) -> Any:
         NotImplementedError: if a function takes a symbolic size from outside.
     """
     tracer = mode.tracer
-    graphs = {position: make_fx(args[position])(*examples) for position, examples in op.bodies(*args).items()}
+    graphs = {position: make_fx(args[position])(*_distinct(examples))
+              for position, examples in op.bodies(*args).items()}
     outside = _lift(list(graphs.values()), tracer)
     fakes = [leaf for leaf in tree_leaves(args) if isinstance(leaf, FakeTensor)]
     with switched(dispatch_modes=()):
@@ -41,6 +42,16 @@ def record(mode: Any, op: HigherOrderOperator, args: tuple[Any, ...]) -> Any:
             shown.append(tree_map(tracer.unwrap_proxy, given))
     proxy = tracer.create_proxy("call_function", op, tuple(shown), {}, name=op.name())
     return track_tensor_tree(results, proxy, constant=None, tracer=tracer)
+
+
+def _distinct(examples: Any) -> list[Any]:
+    """Return the arguments of a function, each a tensor of its own: a trace knows tensors by their identity."""
+    seen: set[int] = set()
+    found = []
+    for example in examples:
+        found.append(example.detach() if isinstance(example, Tensor) and id(example) in seen else example)
+        seen.add(id(example))
+    return found
 
 
 def _lift(graphs: list[GraphModule], tracer: Any) -> list[Tensor]:

@@ -3,6 +3,7 @@ each, which applies the graphs of its functions.
 """
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from importlib import import_module
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 import mindtorch
+from mindtorch._dynamo.backends.common import aot_autograd
 from mindtorch._dynamo.exc import Unsupported
 from mindtorch._dynamo.testing import CompileCounter
 
@@ -117,12 +119,50 @@ def test_control_flow_is_captured_whole(name: str, backend: str) -> None:
     expected, program = PROGRAMS[name](oracle, expected_ops), PROGRAMS[name](mindtorch, ops)
     for requires_grad in (False, True):
         mindtorch._dynamo.reset()
-        compiled = mindtorch.compile(program, backend=backend, fullgraph=True)
+        in_graph = backend != "aot_eager" or not requires_grad or not name.startswith("loop")
+        compiled = mindtorch.compile(program, backend=backend, fullgraph=in_graph)
         for rows, sign in ((4, 1), (4, -1), (5, 1), (5, -1)):
             found = run(mindtorch, compiled, ops, rows, sign, requires_grad)
             wanted = run(oracle, expected, expected_ops, rows, sign, requires_grad)
             for one, other in zip(found, wanted, strict=True):
                 oracle.testing.assert_close(oracle.tensor(one), oracle.tensor(other), atol=1e-4, rtol=1e-5)
+
+
+def test_aotautograd_has_no_gradients_of_loops() -> None:
+    mindtorch._dynamo.reset()
+    compiled = mindtorch.compile(PROGRAMS["loop"](mindtorch, operators(mindtorch)), backend="aot_eager", fullgraph=True)
+    assert compiled(mindtorch.ones(2))[1].tolist() == [8, 8]
+    with pytest.raises(Unsupported, match="the backend cannot trace the graph: while_loop"):
+        compiled(mindtorch.ones(2, requires_grad=True))
+
+
+def test_a_loop_may_carry_what_its_functions_also_read() -> None:
+    ops = operators(mindtorch)
+    mindtorch._dynamo.reset()
+    compiled = mindtorch.compile(lambda x, n: ops.while_loop(
+        lambda i, y: i < n, lambda i, y: (i + 1, y * 1.5 + x), (mindtorch.tensor(0), x))[1], backend="aot_eager",
+        fullgraph=True)
+    assert compiled(mindtorch.ones(1), mindtorch.tensor(3)).item() == ((1.5 + 1) * 1.5 + 1) * 1.5 + 1
+
+
+def test_a_condition_chooses_in_the_backward_graph_too() -> None:
+    graphs: dict[str, Any] = {}
+
+    def kept(name: str) -> Callable[..., Any]:
+        return lambda module, _: graphs.setdefault(name, module).forward
+
+    def program(x):
+        return mindtorch.cond(x.sum() > 0, lambda a: a.sin(), lambda a: a * 3, (x,)) * 2
+
+    mindtorch._dynamo.reset()
+    compiled = mindtorch.compile(program, backend=aot_autograd(fw_compiler=kept("fw"), bw_compiler=kept("bw")))
+    for number, gradient in ((0.5, 2 * math.cos(0.5)), (-0.5, 6.0)):
+        x = mindtorch.tensor([number], requires_grad=True)
+        compiled(x).backward()
+        assert x.grad.item() == pytest.approx(gradient)
+    for module in graphs.values():
+        assert [str(node.target) for node in module.graph.nodes if node.op == "call_function"].count("cond") == 1
+        assert len([*module.named_children()]) == 2
 
 
 def calls(torch: Any, program: Callable[..., Any]) -> list[Any]:
