@@ -191,6 +191,13 @@ def per_sample_weights_backward(grad: Tensor, weight: Any, indices: Any, *rest: 
     return Spec((indices.shape[0],), grad._dtype)
 
 
+def checked_classes(least: Any, most: Any, num_classes: int) -> int:
+    check(least >= 0, "Class values must be non-negative.", kind="one_hot classes")
+    check(num_classes == -1 or num_classes > most, "Class values must be smaller than num_classes.",
+          kind="one_hot classes")
+    return most + 1 if num_classes == -1 else num_classes
+
+
 def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
     """``nn.functional.one_hot``: class numbers as rows with a one; RuntimeError unless they are int64 classes."""
     check(self._dtype is int64, "one_hot is only applicable to index tensor of type LongTensor.", kind="index dtype")
@@ -200,19 +207,16 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
         return self.new_zeros((*shape, num_classes))
     if not self.is_meta:
         least, most = (extreme.item() for extreme in aminmax(self))
-        check(least >= 0, "Class values must be non-negative.", kind="one_hot classes")
-        check(num_classes == -1 or num_classes > most,
-              "Class values must be smaller than num_classes.", kind="one_hot classes")
-        num_classes = most + 1 if num_classes == -1 else num_classes
+        num_classes = checked_classes(least, most, num_classes)
     return scatter_value_(zeros((*shape, num_classes), self._dtype, None, self._device), -1, self.unsqueeze(-1), 1)
 
 
 def decomposed_one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
-    """Class numbers as rows of zeros with a one; the values, which differ from element to element, are not checked."""
+    """Class numbers as rows of zeros with a one; values that differ from element to element are not checked."""
     if self._dtype is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    if num_classes == -1 and self.numel() and self._batched is not None and self._batched[2].tangents_only:
-        num_classes = 1 + int(self.max())
+    if self.numel() and self._batched is not None and self._batched[2].tangents_only:
+        num_classes = checked_classes(int(self.min()), int(self.max()), num_classes)
     if num_classes <= 0:
         raise RuntimeError("When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes "
                            "argument.")

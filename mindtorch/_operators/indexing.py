@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._backends.common.overlap import (
@@ -179,6 +179,12 @@ def fills_mask(self: Tensor, indices: Any, values: Any) -> bool:
     return tensors[0]._dtype in (bool_, uint8)
 
 
+def check_written(given: tuple[int, ...], shape: Sequence[int]) -> None:
+    fits = all(n in (1, m) for n, m in zip(given[::-1], shape[::-1], strict=False))
+    check(fits and len(given) <= len(shape), lambda: f"shape mismatch: value tensor of shape {list(given)} cannot be "
+          f"broadcast to indexing result of shape {list(shape)}")
+
+
 def meta_index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> None:
     if not accumulate and fills_mask(self, indices, values):
         entries_of(self, indices)
@@ -187,11 +193,7 @@ def meta_index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool
         return
     if any(i is not None and i.is_meta and i._dtype in (uint8, bool_) for i in indices):
         return  # how many elements a mask chooses is not known
-    shape, _ = indexed(self, indices)
-    given = tuple(values.shape)
-    fits = all(n in (1, m) for n, m in zip(given[::-1], shape[::-1], strict=False))
-    check(fits and len(given) <= len(shape), lambda: f"shape mismatch: value tensor of shape {list(given)} cannot be "
-          f"broadcast to indexing result of shape {list(shape)}")
+    check_written(tuple(values.shape), indexed(self, indices)[0])
     check(self._dtype is values._dtype,
           lambda: f"Index put requires the source and destination dtypes match, got {NAMES[self._dtype.name]} for the "
                   f"destination and {NAMES[values._dtype.name]} for the source.", kind="assigned dtype")
@@ -269,6 +271,7 @@ def index_put_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> A
     self, indices, values, *rest = args
     places = Places(self, indices, frame)
     kept = [n for d, n in enumerate(self.shape) if d not in dict(places.named)]
+    check_written(tuple(values.shape), (*kept[:places.first], *places.shape, *kept[places.first:]))
     if places.first:  # the dimensions of the indices lie in front there
         before, count = places.first + 1, places.ndim
         whole = filled(values.expand((*kept[:places.first], *places.shape, *kept[places.first:])), frame)

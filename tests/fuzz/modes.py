@@ -562,6 +562,14 @@ in_a_layout, looped = like_pytorchs(*LAID_OUT, Way(each=in_order)), like_pytorch
 if_apart, if_small, if_resolved = not_if(APART), not_if(SMALL), not_if(RESOLVED)
 
 
+def norm_looped_if_apart(mode: str, drawn: Drawn, difference: str) -> bool:
+    """Return whether PyTorch has our outcome of the program up to its norm, where it does not batch, for elements that
+    are finite and not equal.
+    """
+    end = max(number for number, line in enumerate(drawn.lines, 1) if "_norm" in line)
+    return not compare(mode, Drawn(drawn.lines[:end], drawn.inputs), Way(APART.inputs, APART.each, LOOPED.run), APART)
+
+
 def if_wide(mode: str, drawn: Drawn, difference: str) -> bool:
     """Whether the outcomes agree where all is in double precision."""
     return not_if(AS_DRAWN)(mode, in_double(drawn), difference)
@@ -583,7 +591,7 @@ EXPLAINED = explained(
     (".*", "(dist|norm|abs).*complex", "value: inf at .*torch nan", "The length of a complex number that has an "
      "infinite part is infinite, as in C99.", if_apart),
     (".*", "inv|solve|det|matrix_exp", "value: ", "Solutions of singular matrices are rounding errors.", if_apart),
-    (".*", r"(sqrt|(\*\* |pow\()(-?\d\.\d+|v\d)|log(2|1p)?|(acos|asin|atan)h?)\W.*complex", "value: ", "On a "
+    (".*", r"(angle|sqrt|(\*\* |pow\()(-?\d\.\d+|v\d)|log(2|1p)?|(acos|asin|atan)h?)\W.*complex", "value: ", "On a "
      "branch cut the sign of a zero decides, which PyTorch's vector loop loses.", if_apart),
     (".*", "ldexp", "stride: ", "PyTorch's ldexp lays powers of two out by whether it resized them.", in_a_layout),
     (".*", "reciprocal|rsqrt|div|/", "value: -?inf at .*torch -?inf", "Rounding decides about the sign of a zero that "
@@ -649,6 +657,12 @@ EXPLAINED = explained(
      "check the size of the kernel."),
     ("inference", "", "^(conj|neg): True, torch False$", "In inference mode PyTorch's composite operators resolve what "
      "is conjugated or negated when it is read.", if_resolved),
+    ("inference", "type_as", "^stride: ", "In inference mode PyTorch's composite operators resolve what is conjugated "
+     "or negated when it is read.", if_resolved),
+    (".*", "negated", "value: ", "PyTorch's copies to another dtype do not negate what is negated when it is read.",
+     like_pytorchs(Way(lambda xs: [*map(in_order, xs)]))),
+    ("captured|compiled.*", "ldexp.*bfloat16", "value: ", "A graph rounds fewer steps to half precision, whose results "
+     "are exponents of ldexp.", if_wide),
     ("compiled.*|captured|pipeline", "", r"^(output \d: )?(conj|neg): ", "A graph's outputs are conjugated and negated "
      "as its operators leave them.", if_resolved),
     (".*npu.*", "select_scatter|as_strided", "value: ", "Tensors that come to a device are contiguous there.",
@@ -776,6 +790,11 @@ EXPLAINED = explained(
      "loss has the promoted dtype, outside of them the target's.", if_wide),
     ("jacfwd", "linalg.det", r"value: .*torch -?0\.0",
      "PyTorch's tangent of the determinant of a singular matrix is 0."),
+    (DERIVED, r"linalg.det.*strides \(0", "value: ", "Solutions of singular matrices are rounding errors."),
+    (DERIVED, "one_hot", r"no error, torch RuntimeError .isDifferentiableType", "PyTorch asserts that a gradient that "
+     "flows through integers is none."),
+    ("second gradients", "softsign", "^stride: ", "A sum of gradients has the layout of the one that comes first, "
+     "which depends on the order of the steps of a derivative."),
 
     ("batches", "", "data-dependent control flow", "PyTorch reads a value there."),
     ("batches", "embedding", "step must be nonzero", "PyTorch's rule fails without rows in the table."),
@@ -783,10 +802,19 @@ EXPLAINED = explained(
      "dimension with size 0|shape mismatch: indexing)", "PyTorch's rules do not take tensors without elements."),
     (BATCHES, r"shape \(0", "to have non-zero size.*torch no error", "Of an empty input there are no directions, so "
      "PyTorch batches nothing."),
-    ("jacfwd|hessian", "", "no error, torch .*(inplace arithmetic|fill_).*is not possible because", "PyTorch's "
-     "transforms refuse tangents in a copy of a constant."),
+    ("jacfwd|hessian", "", "no error, torch .*(inplace arithmetic|fill_|index_put_).*is not possible because",
+     "PyTorch's transforms refuse tangents in a copy of a constant."),
     ("tangents|jacfwd|hessian", r"logcumsumexp.*shape \((\d, )*0", "no error, torch IndexError .max", "PyTorch's "
      "tangent of logcumsumexp takes the greatest of no real numbers."),
+    (BATCHES, "bilinear", UNDEFINED, "Products of what is not finite are added in another order in a batch.", if_apart),
+    ("hessian", "batch_norm", "value: ", "PyTorch takes saved factors and statistics for constants.",
+     norm_looped_if_apart),
+    ("jacrev|jacfwd|hessian", r"(group_norm|trapezoid).*float16", r"value: .*torch -?0\.0", "Derivatives of half "
+     "precision are differences of terms that it rounds.", if_wide),
+    ("jacfwd|hessian", r"v\d+\.\w+_\(v", r"no error, torch RuntimeError .Found dtype \w+ but expected", "PyTorch's "
+     "derivative of what is written in place refuses two dtypes.", if_wide),
+    (BATCHES, r"conv.*shape \(0", "no error, torch RuntimeError .Given groups=1, expected weight to be at least",
+     "Of an empty input there are no directions, so nothing is computed."),
     (BATCHES, "as_strided", "value: ", "PyTorch's as_strided in a batch reads memory as a rule before laid it out.",
      looped),
     (BATCHES, "linalg.solve", "no error, torch RuntimeError .The size of tensor a", "PyTorch's rule of solve takes "
@@ -943,6 +971,7 @@ def output_differences(ours: Any, theirs: Any, exact: list[Any], mode: str, leas
             found = [f"{where}{d}" for d in tensor_differences(a, b, None, None, False, strided, tracked, "cpu", "")]
             if any("stride: " in d for d in found) and reached(a) == reached(b):
                 found = [d.replace("stride: ", "idle stride: ") for d in found]
+            found = [d for d in found if b.numel() or "offset: " not in d]
             yield from found
             if not found and (text := value_difference(a, b, fitting, least)):
                 yield f"{where}{text}"

@@ -193,6 +193,10 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
     **{f"tangent of {name}": ("tangents", f"v2 = {name}", [floats().double(), floats().double()]) for name in (
         "lib.as_strided_scatter(v0, v1[:, :2], (2, 2), (1, 2))",
         "F.embedding(lib.tensor([0, 1]), v0, padding_idx=1)")},
+    **{f"{name} number in a Jacobian": ("jacfwd", f"v1 = F.one_hot(v0.long(){rest})", [floats(1, value)])
+       for name, value, rest in (("negative", -1, ""), ("negative", -INF, ", 3"), ("too large", 3, ", 2"))},
+    **{f"values of {shape} for indices in a batch": ("batches", "v2 = v1.index_put((v0.long(),), v1[:, :1])", [
+        floats(1.0, 0.0, 1.0)[:n].reshape(shape), floats().t()]) for n, shape in ((3, (3,)), (1, ()), (2, (2, 1)))},
     "quotient of complex numbers that is rounded before it is an integer": (
         "plainly", "v1 = (v0 / v0).real.long()", [torch.complex(*[torch.arange(1.0, 33).double() / 7] * 2)]),
 }
