@@ -6,6 +6,7 @@ how many elements of the output there are to one of the input; without it, the s
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
@@ -170,11 +171,14 @@ ZEROS, BORDER, REFLECTION = 0, 1, 2
 
 
 class Tap(NamedTuple):
-    """One source element a sample: index, weight, and the weight's slope (None: constant); 0 outside the input."""
+    """One source element a sample: index, weight, and the weight's slope (None: constant); 0 outside the input, where
+    ``there`` is False.
+    """
 
     index: Any
     weight: Any
     slope: Any
+    there: Any
 
 
 def reflected(x: Any, slope: Any, low: float, high: float) -> tuple[Any, Any]:
@@ -237,7 +241,7 @@ def limited(place: Any, weight: Any, slope: Any, size: int) -> Tap:
     index = where(there, place, place * 0).to(int64)
     lost = there.logical_not().logical_and(weight.isnan().logical_not())
     return Tap(index.masked_fill(there.logical_not(), 0), weight.masked_fill(lost, 0),
-               None if slope is None else slope.masked_fill(there.logical_not(), 0))
+               None if slope is None else slope.masked_fill(there.logical_not(), 0), there)
 
 
 def each_element(input: Any, grid: Any, mode: int, padding_mode: int, corners: bool) -> Any:
@@ -305,7 +309,9 @@ def grid_sample_backward(grad_output: Tensor, input: Tensor, grid: Any, interpol
     for index, taps in each_element(input, grid, interpolation_mode, padding_mode, align_corners):
         wide = index.expand((batch, channels, index.shape[2]))
         if output_mask[0]:
-            to_input = to_input.scatter_add(2, wide, grad * product_of([tap.weight for tap in taps]))
+            there = reduce(lambda one, other: one.logical_and(other), [tap.there for tap in taps])
+            part = grad * product_of([tap.weight for tap in taps])
+            to_input = to_input.scatter_add(2, wide, part.masked_fill(there.logical_not(), 0))
         if output_mask[1] and interpolation_mode != NEAREST:
             values = (flat.gather(2, wide) * grad).sum(1, True)
             for d, tap in enumerate(taps):

@@ -562,12 +562,14 @@ in_a_layout, looped = like_pytorchs(*LAID_OUT, Way(each=in_order)), like_pytorch
 if_apart, if_small, if_resolved = not_if(APART), not_if(SMALL), not_if(RESOLVED)
 
 
-def norm_looped_if_apart(mode: str, drawn: Drawn, difference: str) -> bool:
-    """Return whether PyTorch has our outcome of the program up to its norm, where it does not batch, for elements that
-    are finite and not equal.
+def norm_looped_if_positive(mode: str, drawn: Drawn, difference: str) -> bool:
+    """Return whether PyTorch has our outcome of the program up to its norm, where it does not batch, for inputs
+    that are finite, positive and not equal.
     """
     end = max(number for number, line in enumerate(drawn.lines, 1) if "_norm" in line)
-    return not compare(mode, Drawn(drawn.lines[:end], drawn.inputs), Way(APART.inputs, APART.each, LOOPED.run), APART)
+    inputs = [x.abs() + 0.5 if x.is_floating_point() else x for x in APART.inputs(drawn.inputs)]
+    program = Drawn(drawn.lines[:end], inputs)
+    return not compare(mode, program, Way(each=APART.each, run=LOOPED.run), Way(each=APART.each))
 
 
 def if_wide(mode: str, drawn: Drawn, difference: str) -> bool:
@@ -630,7 +632,7 @@ EXPLAINED = explained(
     (".*", r"(inv|solve).*bool\(", "shape: ", "Solutions that are 0 but for rounding errors are true or not.",
      if_apart),
     (".*", "", r"isFloatingType\(grad", "PyTorch's derivatives of two dtypes, one complex, refuse each other."),
-    (".*", "grid_sample", UNDEFINED, "PyTorch's vector loop weighs what lies outside; its scalar loop does not.",
+    (".*", "grid_sample", "value: ", "PyTorch's vector loop weighs what lies outside; its scalar loop does not.",
      if_apart),
     ("compiled.*|captured|traced", "", "no error, torch .*(out of (bounds|range)|not in the valid range)", "A graph "
      "leaves out what nothing needs."),
@@ -793,6 +795,8 @@ EXPLAINED = explained(
     (DERIVED, r"linalg.det.*strides \(0", "value: ", "Solutions of singular matrices are rounding errors."),
     (DERIVED, "one_hot", r"no error, torch RuntimeError .isDifferentiableType", "PyTorch asserts that a gradient that "
      "flows through integers is none."),
+    ("second gradients", "logcumsumexp.*complex", "value: ", "The logarithm is taken of a gradient that is 0 but for "
+     "rounding errors."),
     ("second gradients", "softsign", "^stride: ", "A sum of gradients has the layout of the one that comes first, "
      "which depends on the order of the steps of a derivative."),
 
@@ -808,7 +812,7 @@ EXPLAINED = explained(
      "tangent of logcumsumexp takes the greatest of no real numbers."),
     (BATCHES, "bilinear", UNDEFINED, "Products of what is not finite are added in another order in a batch.", if_apart),
     ("hessian", "batch_norm", "value: ", "PyTorch takes saved factors and statistics for constants.",
-     norm_looped_if_apart),
+     norm_looped_if_positive),
     ("jacrev|jacfwd|hessian", r"(group_norm|trapezoid).*float16", r"value: .*torch -?0\.0", "Derivatives of half "
      "precision are differences of terms that it rounds.", if_wide),
     ("jacfwd|hessian", r"v\d+\.\w+_\(v", r"no error, torch RuntimeError .Found dtype \w+ but expected", "PyTorch's "

@@ -197,6 +197,9 @@ FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
        for name, value, rest in (("negative", -1, ""), ("negative", -INF, ", 3"), ("too large", 3, ", 2"))},
     **{f"values of {shape} for indices in a batch": ("batches", "v2 = v1.index_put((v0.long(),), v1[:, :1])", [
         floats(1.0, 0.0, 1.0)[:n].reshape(shape), floats().t()]) for n, shape in ((3, (3,)), (1, ()), (2, (2, 1)))},
+    "gradients of samples beyond an image that are NaN": (
+        "gradients", "v2 = F.grid_sample(v1[None, None], v0[None, :, :2, None].expand(1, -1, -1, 2)); v3 = v2.var(0)", [
+            floats([-0.75, 0.5], [1.5, 1.5], [3.0, 0.0]), floats()]),
     "quotient of complex numbers that is rounded before it is an integer": (
         "plainly", "v1 = (v0 / v0).real.long()", [torch.complex(*[torch.arange(1.0, 33).double() / 7] * 2)]),
 }

@@ -136,7 +136,7 @@ def sample_backward(grad: Any, x: Any, grid: Any, size: Any, mode: Any, padding:
                                 target[u64(at[i])] += through[i] * product[i]
                     if len(of_grid) and mode != NEAREST:
                         for i in range(len(through)):
-                            values[i] += through[i] * image[u64(at[i])] if at[i] >= 0 else product.dtype.type(0)
+                            values[i] += through[i] * (image[u64(at[i])] if at[i] >= 0 else product.dtype.type(0))
                 if len(of_grid) and mode != NEAREST:
                     for d in range(dims):
                         for i in range(len(places)):
