@@ -40,6 +40,7 @@ class Task(Node):
     roots: Sequence[Edge] = ()
     keep_graph = False
     needed: set[Node] | None = None  #: the nodes that have to run; None for all
+    narrowed: set[Node] | None = None  #: those of them that need not compute all gradients; None if each node does
     _holds = False
     #: node -> [(number of output, position among the inputs)]
     captures: Mapping[Node, list[tuple[int, int]]] = MappingProxyType({})
@@ -58,7 +59,12 @@ class Task(Node):
     def look_for(self, inputs: Sequence[Edge], capture: bool) -> None:
         """Run only the nodes needed for the gradients of these inputs; return those gradients if ``capture``."""
         targets = {node for node, _ in inputs}
-        self.needed = nodes_above(self, targets) - {self}  # without itself, to avoid a reference cycle
+        while True:
+            self.needed, narrowed = nodes_above(self, targets)
+            if not narrowed or not sum([node.unfold() for node in self.needed | narrowed]):
+                break
+        if narrowed:
+            self.narrowed = narrowed - {self}  # without itself, to avoid a reference cycle
         if capture:
             captures: dict[Node, list[tuple[int, int]]] = {}
             for position, (node, number) in enumerate(inputs):
@@ -86,13 +92,18 @@ class Task(Node):
 
     def wanted_of(self, node: Node) -> set[int] | None:
         """Return the positions of a node's inputs whose gradients are needed, or None for all, as outside this pass."""
-        if self.needed is None or node not in self.needed:
+        if self.narrowed is None or node not in self.narrowed:
             return None
-        return {i for i, target, _ in node._links if target in self.needed or target in self.captures}
+        return {i for i, target, _ in node._links if not self.is_idle(target)}
 
     def is_idle(self, target: Node) -> bool:
         """Return True if a gradient for a node is not needed."""
-        return self.needed is not None and target not in self.needed and target not in self.captures
+        return self.narrowed is not None and target not in self.needed and target not in self.captures  # type: ignore[operator]
+
+    def runs(self, node: Node) -> bool:
+        """Return True if a node whose gradients have arrived runs: others only have theirs captured."""
+        return (self.needed is None or node in self.needed or node is self
+                or (self.narrowed is None and node not in self.captures))
 
     def finish(self) -> None:
         """Run the callbacks, which may add further ones."""
@@ -108,24 +119,30 @@ class Task(Node):
         return sum(node in reached for node in nodes)
 
 
-def nodes_above(root: Node, targets: set[Node]) -> set[Node]:
-    """Return the nodes with a path to a target."""
+def nodes_above(root: Node, targets: set[Node]) -> tuple[set[Node], set[Node]]:
+    """Return the nodes below the root with a path to a target, and those of them, the targets and the root with other links.
+    """
     above: set[Node] = set()
-    finished: set[Node] = set()
+    narrowed: set[Node] = set()
+    entered: set[Node] = set()
     stack = [root]
     while stack:
         node = stack[-1]
-        node.unfold()
-        below = [target for _, target, _ in node._links]
-        ahead = [target for target in below if target not in finished]
-        if node in finished or not ahead:
-            stack.pop()
-            finished.add(node)
-            if any(target in targets or target in above for target in below):
-                above.add(node)
-        else:
-            stack.extend(ahead)
-    return above
+        if node not in entered:
+            entered.add(node)
+            stack += [target for _, target, _ in node._links if target._links and target not in entered]
+            continue
+        stack.pop()
+        count, links = 0, node._links
+        for _, target, _ in links:
+            if target in targets or target in above:
+                count += 1
+        if count:
+            above.add(node)
+        if count < len(links) and (count or node is root or node in targets):
+            narrowed.add(node)
+    above.discard(root)
+    return above, narrowed
 
 
 class Buffers(dict[Node, tuple[list[Any], list[bool]]]):
@@ -197,13 +214,13 @@ def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, 
     ready: list[tuple[int, Node, list[Any], bool]]  # a heap
     joins: dict[Node, int] | None  # counted at the first node with several edges: before it there is a chain
     seen = bool(local.dispatch_modes or reduce(or_, map(KEYS, filter(IS_GIVEN, gradients)), 0) & PYTHON)
-    watched = seen or task.needed is not None or AnomalyMode.enabled
+    watched, captures = seen or task.narrowed is not None or AnomalyMode.enabled, task.captures
     joins, buffers, ready = None, Buffers(), []
     task.node, arrived = at_root(task, *roots[0], gradients[0]) if len(roots) == 1 else (task, [*gradients])
     while True:
-        if (node := task.node)._hooks is not None or watched or node.__class__ is AccumulateGrad:
+        if (node := task.node)._hooks is not None or watched or node in captures or node.__class__ is AccumulateGrad:
             results = run_watched(node, arrived, task, create_graph, own)
-            own = own and node._hooks is None and node not in task.captures
+            own = own and node._hooks is None and node not in captures
         else:
             results = node.apply(arrived)
             if node._holds and not task.keep_graph:
@@ -231,7 +248,7 @@ def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, 
                 given = [gradient] if target._out_shape is not None else target.with_only(number, gradient)
             if target.__class__ is not AccumulateGrad or seen:
                 heappush(ready, (-target._order, target, given, mine))
-            elif watched or target._hooks is not None or target.variable._hooks:
+            elif watched or target._hooks is not None or target.variable._hooks or target in captures:
                 run_watched(target, given, task, create_graph, mine)
             else:
                 accumulate(target.variable, given[0], mine, False)
@@ -274,7 +291,7 @@ def is_own(gradient: Any, results: Sequence[Any], arrived: Sequence[Any], own: b
 def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool, own: bool) -> list[Any]:
     """Run a node if it is needed. It has hooks, its gradients are captured or observed, or anomaly mode is on."""
     node.unfold()
-    runs = task.needed is None or node in task.needed or node is task
+    runs = task.runs(node)
     sender, task.node = task.node, node
     if not runs:
         node.run_tensor_hooks(gradients)

@@ -97,12 +97,13 @@ class Folded(Node):
     def unfolded(self) -> OperatorNode:
         """Return the node of the last operator."""
 
-    def unfold(self) -> None:
+    def unfold(self) -> bool:
         with _unfolding:
             if isinstance(self, Folded):  # no other thread was faster
                 node = self.unfolded()
                 self.__dict__.update(node.__dict__)
                 self.__class__ = node.__class__  # type: ignore[assignment]
+        return True
 
 
 def node_of(op: Operator, mask: int, edges: Sequence[Edge | None], order: int) -> OperatorNode:

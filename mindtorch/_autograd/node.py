@@ -56,8 +56,9 @@ class Node:
     _holds = True  #: whether it may hold tensors, which a pass frees
     _keeps_dtype = False  #: if False, a complex gradient for a real input is reduced to its real part, else refused
 
-    def unfold(self) -> None:
-        """Become the nodes of several operators, if this node stands for them."""
+    def unfold(self) -> bool:
+        """Become the nodes of several operators, and return True, if this node stands for them."""
+        return False
 
     @property
     def _edges(self) -> tuple[Edge | None, ...]:

@@ -233,7 +233,7 @@ def applying(plan: Any, width: int, op: str, apply_all: Callable[..., Any]) -> C
     kept = [f"{name}_{index}" for index, name in enumerate(plan.names)]
     values = ["grad", *kept, "grads"]
     lines = ["def apply(self, grads):", "    if (saved := self.saved) is None:", "        raise freed(self)",
-             "    if (grad := grads[0]) is None" + (" or ((task := local.task) is not None and task.needed is not None)"
+             "    if (grad := grads[0]) is None" + (" or ((task := local.task) is not None and task.narrowed is not None)"
                                       if len(plan.formulas) > 1 else "") + ":",
              "        return apply_all(self, grads, saved)"]
     if kept:
