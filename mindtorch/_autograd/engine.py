@@ -120,7 +120,8 @@ class Task(Node):
 
 
 def nodes_above(root: Node, targets: set[Node]) -> tuple[set[Node], set[Node]]:
-    """Return the nodes below the root with a path to a target, and those of them, the targets and the root with other links.
+    """Return the nodes below the root with a path to a target; and which of them, the targets and the root have links
+    that lead to none.
     """
     above: set[Node] = set()
     narrowed: set[Node] = set()

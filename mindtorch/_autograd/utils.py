@@ -19,10 +19,10 @@ REDIRECTED = ADDED | ONE_BY_ONE | THREAD_STATE  #: the modes that require each o
 
 
 def is_private() -> bool:
-    """Return True if a gradient may be computed without calling its operators one by one: nothing is recorded, and no
-    caller receives it. (Observers are notified of the operators.)
+    """Return True if a gradient may be computed without calling its operators one by one: nothing is recorded.
+    (Observers are notified of the operators.)
     """
-    return not local.grad_enabled and not dispatcher.mode & REDIRECTED and not (local.task and local.task.captures)
+    return not local.grad_enabled and not dispatcher.mode & REDIRECTED
 
 
 def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:

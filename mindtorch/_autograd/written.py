@@ -232,9 +232,9 @@ def applying(plan: Any, width: int, op: str, apply_all: Callable[..., Any]) -> C
     names: dict[str, Any] = {"apply_all": apply_all}
     kept = [f"{name}_{index}" for index, name in enumerate(plan.names)]
     values = ["grad", *kept, "grads"]
+    narrowed = " or ((task := local.task) is not None and task.narrowed is not None)"
     lines = ["def apply(self, grads):", "    if (saved := self.saved) is None:", "        raise freed(self)",
-             "    if (grad := grads[0]) is None" + (" or ((task := local.task) is not None and task.narrowed is not None)"
-                                      if len(plan.formulas) > 1 else "") + ":",
+             f"    if (grad := grads[0]) is None{narrowed if len(plan.formulas) > 1 else ''}:",
              "        return apply_all(self, grads, saved)"]
     if kept:
         lines.append(f"    {', '.join(kept)}, = saved")
