@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from math import prod
 from operator import methodcaller
 from typing import Any
 
@@ -66,7 +67,7 @@ def moving(function: Rows) -> Callable[..., Rows | None]:
     numbers once. Returns None for large arrays.
     """
     def prepare(x: ndarray, *settings: Any) -> Rows | None:
-        if not 0 < x.size <= MOST or not x.ndim or x.dtype.kind == "V":  # NumPy's own dtypes have a zero
+        if not 0 < x.size <= MOST or not x.ndim:
             return None
         places = function(np.arange(1, x.size + 1).reshape(x.shape), *settings) - 1
         if places.size > MOST:
@@ -84,6 +85,41 @@ def moving(function: Rows) -> Callable[..., Rows | None]:
         return move
 
     return prepare
+
+
+def by_matrix(row: Rows, x: ndarray, dims: int, kind: Any = None, divisor: Any = None) -> Rows:
+    """Return what computes a linear function of the last ``dims`` dimensions, which ``row`` computes of arrays (N, C,
+    ...) as well, over a divisor: for small arrays by the function's matrix, perhaps of another dtype. Then only
+    infinity and NaN are left to ``row``, since 0 times them is NaN. Half precision is computed in float32.
+    """
+    narrow, size = x.dtype, x.shape[x.ndim - dims:]
+    half, count = narrow.itemsize == 2 and narrow.kind not in "iu", prod(size)
+    wide = np.dtype(np.float32) if half else narrow
+
+    def of_any(x: ndarray) -> ndarray:
+        result: ndarray = row(x.astype(wide) if half else x)
+        return result if divisor is None else np.divide(result, divisor, result)
+
+    if not (half or narrow.char in "fd") or not (0 < x.size <= 4 * MOST and count * count <= 16 * MOST):
+        return of_any
+    kind = np.dtype(kind or wide)
+    made = np.asarray(row(np.eye(count, dtype=kind).reshape(count, 1, *size)))
+    lines, shape = x.size // count, (*x.shape[:x.ndim - dims], *made.shape[2:])
+    matrix = np.ascontiguousarray(made.reshape(count, -1), kind)
+    if not 0 < matrix.size <= 4 * MOST or lines * matrix.size > 1 << 17:
+        return of_any
+
+    def run(x: ndarray) -> ndarray:
+        out: ndarray = np.empty(shape, kind)
+        given = x if x.dtype is kind else x.astype(kind)
+        line = given.reshape(lines, count).dot(matrix, out.reshape(lines, -1)).ravel()
+        if (total := line.dot(line)) - total:
+            return of_any(x).astype(narrow, copy=False)
+        if divisor is not None:
+            np.divide(out, divisor, out)
+        return out if kind is narrow else out.astype(narrow)
+
+    return run
 
 
 def repeating(row: Rows) -> Prepared:

@@ -17,12 +17,12 @@ from ...._base.determinism import alert_not_deterministic
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
 from ...common.shapes import places
-from ..rows import MOST, Prepared
+from ..rows import MOST, Prepared, by_matrix
 from ..taps import region_places, region_sums, regions
 from ..windows import Array, Ints, keys_of_positions, middle, padded, room
 from . import AT_ONCE, CPU_KERNELS
 from .indexing import extreme, scatter_add_
-from .reduction import WIDENED, mean, to_opmath
+from .reduction import WIDENED, is_half, mean, to_opmath
 
 
 class Window(NamedTuple):
@@ -97,31 +97,54 @@ def numbered(size: Ints) -> Array:
     return np.arange(prod(size)).reshape(size)
 
 
-def by_table(x: Array, out: Ints, parts: Sequence[Array], row: Callable[[Array], Any]) -> Callable[[Array], Any] | None:
-    """Return the function that takes maxima and their numbers from few elements, with those of each window side by
-    side; None for many. ``parts`` are as in ``greatest``; ``row`` computes where there is NaN.
-    """
-    table = np.stack([part.ravel() for part in parts], 1)
-    outer, size = prod(x.shape[:-len(out)]), prod(x.shape[x.ndim - len(out):])
-    width, lines, shape = table.shape[1], outer * len(table), (*x.shape[:-len(out)], *out)
-    if x.dtype.kind not in "iuf" or not 0 < lines * width <= MOST or (table.max(1) < 0).any():
-        return None
-    first = np.take_along_axis(table, (table >= 0).argmax(1)[:, None], 1)
-    table = np.where(table < 0, first, table)
-    source = table + np.arange(outer)[:, None, None] * size
-    places, starts = np.broadcast_to(table, source.shape).ravel(), np.arange(0, lines * width, width)
+class Few:
+    """The maxima of windows over few elements, which are taken side by side. ``parts`` are as in ``greatest``."""
 
-    def few(x: Array) -> tuple[Array, Array]:
-        elements = x.take(source)
-        at = elements.reshape(lines, width).argmax(1)
-        at += starts
+    @classmethod
+    def of(cls, x: Array, out: Ints, parts: Sequence[Array]) -> Few | None:
+        """Return None for many elements, or a window without any."""
+        table = np.stack([part.ravel() for part in parts], 1)
+        lines, half = prod(x.shape[:-len(out)]) * len(table), is_half(x)
+        few = 0 < lines * table.shape[1] <= MOST and (half or x.dtype.kind in "iuf")
+        return cls(x, out, table, lines, half) if few and (table.max(1) >= 0).all() else None
+
+    def __init__(self, x: Array, out: Ints, table: Array, lines: int, half: bool) -> None:
+        dims, width = len(out), table.shape[1]
+        first = np.take_along_axis(table, (table >= 0).argmax(1)[:, None], 1)
+        table = np.where(table < 0, first, table)
+        outer, size = prod(x.shape[:-dims]), prod(x.shape[x.ndim - dims:])
+        self.source = (table + np.arange(outer)[:, None, None] * size).reshape(lines, width)
+        self.numbers, self.starts = np.tile(table.ravel(), outer), np.arange(0, lines * width, width)
+        self.shape, self.half = (*x.shape[:-dims], *out), half
+
+    def places(self, x: Array) -> tuple[Array, Array]:
+        """Return the elements of all windows, and the places of the maxima among them: of the first NaN, if any."""
+        elements = x.take(self.source)
+        at = (elements.astype(np.float32) if self.half else elements).argmax(1)
+        at += self.starts
+        return elements, at
+
+    def values(self, x: Array) -> Array:
+        elements, at = self.places(x)
+        return elements.take(at.reshape(self.shape))
+
+    def numbered(self, x: Array) -> tuple[Array, Array] | None:
+        """Return the maxima and their numbers; None if one is NaN."""
+        elements, at = self.places(x)
+        at = at.reshape(self.shape)
         values = elements.take(at)
-        if (total := values.sum()) != total:  # the last NaN counts
-            found: tuple[Array, Array] = row(x)
-            return found
-        return values.reshape(shape), places.take(at).reshape(shape)
+        total = (values.astype(np.float32) if self.half else values).sum()
+        return (values, self.numbers.take(at)) if total == total else None
 
-    return few
+    def before(self, row: Callable[[Array], Any]) -> Callable[[Array], Any]:
+        """Return the function of both that leaves NaN to ``row``, where the last one counts."""
+        def run(x: Array) -> tuple[Array, Array]:
+            if (found := self.numbered(x)) is None:
+                values, numbers = row(x)
+                found = values.astype(x.dtype, copy=False), numbers
+            return found
+
+        return run
 
 
 def max_pool(dims: int) -> Prepared:
@@ -157,7 +180,7 @@ def max_pool(dims: int) -> Prepared:
 
     def prepare(x: Array, *settings: Any) -> Any:
         window, numbers, row = settled(x.shape[-dims:], *settings)
-        return by_table(x, window.out, numbers, row) or row
+        return row if (few := Few.of(x, window.out, numbers)) is None else few.before(row)
 
     return Prepared(prepare, plain=plain)
 
@@ -190,7 +213,7 @@ def adaptive_max_pool(dims: int) -> Prepared:
             x = to_opmath(x)
             return maxima([x[key] for key in keys])
 
-        return by_table(x, output_size, numbers, row) or row
+        return row if (few := Few.of(x, output_size, numbers)) is None else few.before(row)
 
     return Prepared(prepare)
 
@@ -200,6 +223,8 @@ def highest(dims: int) -> Callable[..., Any]:
     def prepare(x: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), *rest: Any) -> Any:
         window = Window.over(x.shape[-dims:], kernel_size, stride, padding, *(*rest, *((1,), False)[len(rest):])[::-1])
         first, *others = window.keys()
+        if x.size <= MOST and (few := Few.of(x, window.out, window.parts(numbered(window.size), -1))) is not None:
+            return few.values
         if x.dtype.char not in "fd" or x.size >= LARGE:
             return None
 
@@ -251,40 +276,46 @@ def fractional_max_pool(dims: int) -> Callable[..., Any]:
     return row
 
 
-def flat_places(indices: Array, size: Ints, dims: int) -> Array:
-    """Convert indices in the last dimensions to flat indices of the whole array."""
-    planes = indices.reshape(prod(indices.shape[:-dims]), prod(indices.shape[-dims:]))
-    return planes + np.arange(len(planes))[:, None] * prod(size)
+def starts_of(shape: Ints, dims: int) -> Array:
+    """Return the flat places at which the last dimensions of an array of this shape begin, as a column."""
+    return np.arange(prod(shape[:-dims]))[:, None] * prod(shape[-dims:])
 
 
-def max_pool_backward(dims: int) -> Callable[..., Array]:
+def max_pool_backward(dims: int) -> Prepared:
     """Return the backward kernel of all max pooling: the gradient is added to the maxima."""
 
-    def row(grad_output: Array, self: Array, *settings: Any) -> Array:
-        size, indices = self.shape[-dims:], settings[-1]
-        total = np.zeros((prod(self.shape[:-dims]), prod(size)), grad_output.dtype)
-        if total.itemsize == 2:  # ATen accumulates half precision unwidened
-            np.add.at(total.reshape(-1), flat_places(indices, size, dims).reshape(-1), grad_output.reshape(-1))
-        else:
-            lines = len(total), prod(indices.shape[-dims:])
-            scatter_add_(total, 1, indices.reshape(lines), np.ascontiguousarray(grad_output).reshape(lines))
-        return total.reshape(self.shape)
+    def prepare(grad_output: Array, self: Array, *settings: Any) -> Callable[..., Array]:
+        shape, size, starts = self.shape, self.size, starts_of(self.shape, dims)
+        lines = len(starts), prod(grad_output.shape[-dims:])
+        one_by_one = is_half(grad_output) or grad_output.size <= MOST  # ATen accumulates half precision unwidened
 
-    return row
+        def run(grad: Array, self: Array, *settings: Any) -> Array:
+            total, indices = np.zeros(size, grad.dtype), settings[-1].reshape(lines)
+            if one_by_one:
+                np.add.at(total, (indices + starts).ravel(), grad.ravel())
+            else:
+                planes = total.reshape(len(starts), prod(shape[-dims:]))
+                scatter_add_(planes, 1, indices, np.ascontiguousarray(grad).reshape(lines))
+            return total.reshape(shape)
+
+        return run
+
+    return Prepared(prepare, 9)
 
 
 def max_unpool(dims: int) -> Callable[..., Array]:
     def row(self: Array, indices: Array, output_size: Ints, *settings: Ints) -> Array:
         alert_not_deterministic(f"max_unpooling{dims}d_forward_out")
-        count = prod(output_size)
-        wrong = (indices < 0) | (indices >= count)
-        if wrong.any():
-            raise RuntimeError(f"Found an invalid max index: {indices[wrong].flat[0]} (output volumes are of size "
+        count, shape = prod(output_size), (*self.shape[:-dims], *output_size)
+        if indices.size and not 0 <= indices.min() <= indices.max() < count:
+            wrong = indices[(indices < 0) | (indices >= count)]
+            raise RuntimeError(f"Found an invalid max index: {wrong.flat[0]} (output volumes are of size "
                                f"{'x'.join(map(str, output_size))})")
-        result = np.zeros((*self.shape[:-dims], *output_size), self.dtype)
-        result.reshape(-1)[flat_places(indices, output_size, dims)] = self.reshape(
-            prod(self.shape[:-dims]), prod(self.shape[-dims:]))
-        return result
+        result = np.zeros(prod(shape), self.dtype)
+        starts = starts_of(shape, dims)
+        result[indices.reshape(len(starts), prod(indices.shape[-dims:])) + starts] = self.reshape(
+            len(starts), prod(self.shape[-dims:]))
+        return result.reshape(shape)
 
     return row
 
@@ -323,62 +354,82 @@ def avg_pool(dims: int) -> Prepared:
             counts = counts.astype(kind)
             counts = counts.ravel()[0] if counts.size and (counts == counts.ravel()[0]).all() else counts
 
-        def run(x: Array) -> Array:
-            x = to_opmath(x)
+        def summed(x: Array) -> Array:
             x = x if window.wide == window.size else window.padded(x)
             for first, *others in steps:
                 total = x[first] + x[others[0]] if others else x[first].copy()
                 for key in others[1:]:
                     total += x[key]
                 x = total
-            return np.divide(x, counts, x) if kind.kind == "f" else quotient(x, counts)
+            return x
 
-        return run
+        return by_matrix(summed, x, dims, divisor=counts) if kind.kind == "f" else lambda x: quotient(summed(x), counts)
 
     return Prepared(prepare)
 
 
-def avg_pool_backward(dims: int) -> Callable[..., Array]:
-    def row(grad_output: Array, self: Array, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool,
-            count_include_pad: bool, divisor_override: int | None) -> Array:
+def avg_pool_backward(dims: int) -> Prepared:
+    def prepare(grad_output: Array, self: Array, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool,
+                count_include_pad: bool, divisor_override: int | None) -> Callable[..., Array]:
         window = Window.over(self.shape[-dims:], kernel_size, stride, padding, ceil_mode)
-        share = quotient(grad_output, divisors(window, count_include_pad, divisor_override))
-        total = np.zeros((*self.shape[:-dims], *window.wide), share.dtype)
-        for key in reversed(window.keys()):  # in the order of the windows, which matters for half precision
-            part = total[key]
-            np.add(part, share, out=part)
-        return middle(total, window.padding, window.size)
+        counts, keys = divisors(window, count_include_pad, divisor_override), window.keys()[::-1]
 
-    return row
+        def spread(grad: Array) -> Array:
+            share = quotient(grad, counts)
+            total = np.zeros((*grad.shape[:-dims], *window.wide), share.dtype)
+            for key in keys:  # in the order of the windows, which matters for half precision
+                part = total[key]
+                np.add(part, share, out=part)
+            return middle(total, window.padding, window.size)
 
+        run = by_matrix(spread, grad_output, dims) if grad_output.dtype.char in "fd" else spread
+        return lambda grad, self: run(grad)
 
-def adaptive_avg_pool(dims: int) -> Callable[..., Array]:
-    def row(self: Array, output_size: Ints) -> Array:
-        x = to_opmath(self)
-        if set(output_size) == {1} and x.size:
-            return np.asarray(mean(x.reshape(*x.shape[:-dims], -1), (self.ndim - dims,))).reshape(
-                *x.shape[:-dims], *output_size)
-        kept, x = x.dtype, x.astype(np.float64) if x.size < WIDENED else x  # PyTorch adds in float64
-        for d in range(-dims, 0):
-            x = regions(self.shape[d], output_size[d]).along(x, d)
-        return x.astype(kept, copy=False)
-
-    return row
+    return Prepared(prepare, 2)
 
 
-def adaptive_avg_pool_backward(dims: int) -> Callable[..., Array]:
-    def row(grad_output: Array, self: Array) -> Array:
-        grad = to_opmath(grad_output)
-        sums, lengths = zip(*map(region_sums, self.shape[-dims:], grad.shape[-dims:]), strict=True)
-        grad = grad / reduce(np.multiply.outer, lengths).astype(grad.dtype)
-        for d, sum_of in zip(range(-dims, 0), sums, strict=True):
-            grad = sum_of.adjoint.along(grad, d)
-        return grad
+def adaptive_avg_pool(dims: int) -> Prepared:
+    def prepare(x: Array, output_size: Ints) -> Callable[[Array], Array]:
+        size, narrow = x.shape[-dims:], x.dtype
 
-    return row
+        def averaged(x: Array) -> Array:
+            for d in range(-dims, 0):
+                x = regions(size[d], output_size[d]).along(x, d)
+            return x
+
+        def run(x: Array) -> Array:
+            x = to_opmath(x)
+            if set(output_size) == {1} and x.size:
+                return np.asarray(mean(x.reshape(*x.shape[:-dims], -1), (x.ndim - dims,))).reshape(
+                    *x.shape[:-dims], *output_size)
+            return averaged(x.astype(np.float64) if x.size < WIDENED else x).astype(narrow, copy=False)
+
+        if x.size > 4 * MOST or set(output_size) == {1}:
+            return run
+        return by_matrix(averaged, x, dims, np.float64 if narrow.itemsize > 2 else None)  # PyTorch adds in float64
+
+    return Prepared(prepare)
 
 
-AT_ONCE.update({"avg_pool1d": avg_pool(1).prepare, **{f"max_pool{_n}d": highest(_n) for _n in (1, 2, 3)}})
+def adaptive_avg_pool_backward(dims: int) -> Prepared:
+    def prepare(grad_output: Array, self: Array) -> Callable[..., Array]:
+        sums, lengths = zip(*map(region_sums, self.shape[-dims:], grad_output.shape[-dims:]), strict=True)
+        shares = reduce(np.multiply.outer, lengths)
+
+        def spread(grad: Array) -> Array:
+            grad = grad / shares.astype(grad.dtype)
+            for d, sum_of in zip(range(-dims, 0), sums, strict=True):
+                grad = sum_of.adjoint.along(grad, d)
+            return grad
+
+        run = by_matrix(spread, grad_output, dims)
+        return lambda grad, self: run(grad)
+
+    return Prepared(prepare, 2)
+
+
+AT_ONCE.update({f"max_pool{_n}d": highest(_n) for _n in (1, 2, 3)})
+AT_ONCE.update({f"adaptive_avg_pool{_n}d": adaptive_avg_pool(_n).prepare for _n in (2, 3)})
 for _n in (2, 3):
     CPU_KERNELS.update({
         f"max_pool{_n}d_with_indices": max_pool(_n), f"avg_pool{_n}d": avg_pool(_n),

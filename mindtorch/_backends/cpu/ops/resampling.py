@@ -12,10 +12,10 @@ from ...._base import loops
 from ...._storage import allocate
 from ...common.blocks import each_block
 from ...common.shapes import RESAMPLING
+from ..rows import Prepared, by_matrix, moving
 from ..taps import Array, Taps
 from ..windows import Ints
 from . import AT_ONCE, CPU_KERNELS
-from .reduction import to_opmath
 
 # -- sample positions in the input, and weights ------------------------------------------------------------------------
 
@@ -130,28 +130,40 @@ def bytes_along(x: Array, taps: Taps, axis: int) -> Array:
     return np.clip(rounded, 0, 255).astype(np.uint8)
 
 
-def resample(name: str) -> Callable[..., Array]:
-    def row(self: Array, output_size: Ints, *settings: Any) -> Array:
-        x, dims = to_opmath(self), RESAMPLING[name][0]
-        in_bytes = x.dtype == np.uint8
-        wide = x.dtype == np.float64 or (in_bytes and "nearest" not in name)
-        along = list(zip(maps(name, x.shape[2:], output_size, settings, wide), range(-dims, 0), strict=True))
-        for taps, axis in reversed(along):
-            x = bytes_along(x, taps, axis) if in_bytes and not taps.plain else taps.along(x, axis)
-        return x
+def resample(name: str) -> Prepared:
+    dims = RESAMPLING[name][0]
 
-    return row
+    def prepare(self: Array, output_size: Ints, *settings: Any) -> Callable[[Array], Array]:
+        kind = self.dtype
+        wide = kind == np.float64 or (kind == np.uint8 and "nearest" not in name)
+        along = list(zip(maps(name, self.shape[2:], output_size, settings, wide), range(-dims, 0), strict=True))[::-1]
+
+        def resampled(x: Array) -> Array:
+            for taps, axis in along:
+                x = bytes_along(x, taps, axis) if kind == np.uint8 and not taps.plain else taps.along(x, axis)
+            return x
+
+        if all(taps.plain for taps, _ in along):
+            return moving(resampled)(self) or resampled
+        return by_matrix(resampled, self, dims)
+
+    return Prepared(prepare)
 
 
-def resample_backward(name: str) -> Callable[..., Array]:
-    def row(grad_output: Array, output_size: Ints, input_size: Ints, *settings: Any) -> Array:
-        grad, dims = to_opmath(grad_output), RESAMPLING[name][0]
-        made = maps(name, input_size[2:], output_size, settings, grad.dtype == np.float64)
-        for taps, axis in zip(made, range(-dims, 0), strict=True):
-            grad = taps.adjoint.along(grad, axis)
-        return grad
+def resample_backward(name: str) -> Prepared:
+    dims = RESAMPLING[name][0]
 
-    return row
+    def prepare(grad_output: Array, output_size: Ints, input_size: Ints, *settings: Any) -> Callable[[Array], Array]:
+        made = maps(name, input_size[2:], output_size, settings, grad_output.dtype == np.float64)
+
+        def spread(grad: Array) -> Array:
+            for taps, axis in zip(made, range(-dims, 0), strict=True):
+                grad = taps.adjoint.along(grad, axis)
+            return grad
+
+        return by_matrix(spread, grad_output, dims)
+
+    return Prepared(prepare)
 
 
 # -- grids -------------------------------------------------------------------------------------------------------------

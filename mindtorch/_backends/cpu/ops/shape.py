@@ -148,22 +148,54 @@ def holds(dtype: np.dtype, number: Any) -> bool:
         int(number) == number and limits.min <= number <= limits.max)
 
 
+def ends(x: Array, pad: Ints) -> list[Ints]:
+    """Return how many elements a padding adds before and after each dimension."""
+    return [*[(0, 0)] * (x.ndim - len(pad) // 2), *zip(pad[-2::-2], pad[::-2], strict=True)]
+
+
 def constant_pad_nd(x: Array, pad: Ints, value: Any = 0) -> Callable[[Array], Array] | None:
-    """Prepare padding of small arrays with a number, of integers with one that they hold."""
-    if x.size > MOST or not any(pad) or min(pad) < 0 or not (
-            holds(x.dtype, value) if x.dtype.kind in "iu" else x.dtype.char in "fd"):
+    """Prepare padding of small arrays with a number; of integers, and of half precision, with one that they hold."""
+    if x.size > MOST or not any(pad) or not (
+            holds(x.dtype, value) if x.dtype.kind in "iu" else x.dtype.char in "fdFD" or x.dtype.type(value) == value):
         return None
-    before, after = ([0] * (x.ndim - len(pad) // 2) + [*ends] for ends in (pad[-2::-2], pad[::-2]))
-    shape = [n + b + a for n, b, a in zip(x.shape, before, after, strict=True)]
-    place = tuple([slice(b, b + n) for b, n in zip(before, x.shape, strict=True)])
+    added = ends(x, pad)
+    shape = [n + b + a for n, (b, a) in zip(x.shape, added, strict=True)]
+    place = tuple([slice(max(b, 0), n - max(a, 0)) for n, (b, a) in zip(shape, added, strict=True)])
+    inner = tuple([slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(x.shape, added, strict=True)])
+    whole = min(pad) >= 0
 
     def run(x: Array) -> Array:
         out: Array = np.empty(shape, x.dtype)
         out.fill(value)
-        out[place] = x
+        out[place] = x if whole else x[inner]
         return out
 
     return run if prod(shape) <= MOST else None
+
+
+def indexed_pad_backward(mode: str) -> Callable[..., Any]:
+    """Return what prepares sums of the gradients of each element's copies, in NumPy's mode of padding."""
+    def prepare(grad: Array, x: Array, padding: Ints) -> Callable[..., Array] | None:
+        if grad.size > MOST or grad.dtype.char not in "fd" or min(padding) < 0:
+            return None
+        run = added(np.pad(np.arange(x.size).reshape(x.shape), ends(x, padding), mode), x.shape)  # type: ignore[call-overload]
+        return lambda grad, x: run(grad)
+
+    return prepare
+
+
+def added(places: Array, shape: Ints) -> Callable[[Array], Array]:
+    """Return the function of arrays that adds their elements at these flat places of zeros; those at -1 are left out.
+    """
+    holes, size = bool((places < 0).any()), prod(shape)
+    places = places.ravel()
+
+    def run(x: Array) -> Array:
+        sums = np.zeros(size + holes, x.dtype)
+        np.add.at(sums, places, x.ravel())
+        return sums[:size].copy().reshape(shape) if holes else sums.reshape(shape)
+
+    return run
 
 
 def placed(grad: Array, input_sizes: Ints, dim: int, *place: int) -> Callable[[Array], Array] | None:
@@ -184,7 +216,7 @@ def placed(grad: Array, input_sizes: Ints, dim: int, *place: int) -> Callable[[A
 
 def col2im(x: Array, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints,
            stride: Ints) -> Callable[[Array], Array] | None:
-    """Prepare sums of columns: the target of each of their elements, with padding sent to an extra last element."""
+    """Prepare sums of columns: the target of each of their elements, but of padding."""
     if x.size > MOST or x.dtype.char not in "fd":
         return None
     shape = *x.shape[:-2], x.shape[-2] // prod(kernel_size), *output_size
@@ -193,14 +225,7 @@ def col2im(x: Array, output_size: Ints, kernel_size: Ints, dilation: Ints, paddi
     out = tuple([(n - step * (length - 1) - 1) // far + 1
                  for n, step, length, far in zip(wide.shape, dilation, kernel_size, stride, strict=True)])
     table = np.stack([wide[key].ravel() for key in keys_of_positions(out, kernel_size, stride, dilation)])
-    places = np.where(table < 0, planes * size, table + np.arange(planes)[:, None, None] * size).ravel()
-
-    def run(x: Array) -> Array:
-        sums = np.zeros(planes * size + 1, x.dtype)
-        np.add.at(sums, places, x.ravel())
-        return sums[:-1].reshape(shape).copy()
-
-    return run
+    return added(np.where(table < 0, -1, table + np.arange(planes)[:, None, None] * size), shape)
 
 
 def trace(x: Array) -> Rows | None:
@@ -211,7 +236,15 @@ def trace(x: Array) -> Rows | None:
     return None if run is None else lambda x: run(x.diagonal())
 
 
-AT_ONCE.add(constant_pad_nd, col2im, trace)
+def _pad_circular(x: Array, pad: Ints) -> Rows | None:
+    """Prepare padding with the elements of the other end."""
+    return moving(lambda x: np.pad(x, ends(x, pad), "wrap"))(x) if min(pad) >= 0 else None
+
+
+AT_ONCE.add(constant_pad_nd, col2im, trace, _pad_circular)
+for _n in (1, 2, 3):
+    AT_ONCE.update({f"reflection_pad{_n}d_backward": indexed_pad_backward("reflect"),
+                    f"replication_pad{_n}d_backward": indexed_pad_backward("edge")})
 AT_ONCE.update({"select_backward": placed, "slice_backward": placed})
 AT_ONCE.update(dict.fromkeys((
     "fliplr", "flipud", "roll", "rot90", "diag", "diag_embed", "im2col", "repeat", "tile", "repeat_interleave.self_int",
