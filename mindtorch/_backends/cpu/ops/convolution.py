@@ -19,9 +19,9 @@ from ...._storage import allocate
 from ...common.blocks import each_block
 from ...common.shapes import output_size
 from ..rows import Prepared
-from ..windows import Array, Columns, Ints, middle, room
+from ..windows import Array, Columns, Ints, keys_of_positions, middle, padded, room
 from . import CPU_KERNELS
-from .reduction import to_opmath
+from .reduction import as_dtype, is_half, to_opmath
 
 #: Bytes of columns made at a time: they stay in the cache until they are multiplied.
 BLOCK = 1 << 20
@@ -128,34 +128,82 @@ class Correlation:
         return maps
 
 
-def maps_of(input: Ints, weight: Array, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,
-            output_padding: Ints, groups: int) -> Correlation:
-    """Return the maps of a convolution of an input of this shape."""
-    kernel, size = weight.shape[2:], input[2:]
+class FewMaps:
+    """The maps of few elements of one real dtype, by a table of the place of each element of the columns in ``large``;
+    padding is the place behind all elements.
+    """
+
+    def __init__(self, maps: Correlation, samples: int) -> None:
+        groups, self.filters = maps.groups, maps.filters
+        self.large, self.small = (samples, self.filters[1] * groups, *maps.size), (samples, self.filters[0], *maps.out)
+        self.count = prod(self.large)
+        wide = padded(np.arange(self.count).reshape(self.large), maps.padding, maps.room, self.count)
+        keys = keys_of_positions(maps.out, self.filters[2:], maps.stride, maps.dilation)
+        table, outputs = np.stack([wide[key] for key in keys], 2), self.filters[0] // groups
+        self.is_padded, self.alone = bool((table == self.count).any()), samples == groups == 1
+        lead, by_group = ((), ()) if self.alone else ((samples, groups), (groups,))
+        self.rows, self.matrices = (*lead, outputs, prod(maps.out)), (*by_group, outputs, maps.length)
+        self.table = table.reshape(*lead, maps.length, prod(maps.out))
+        self.places, self.product = self.table.ravel(), np.dot if self.alone else np.matmul
+
+    def gathered(self, large: Array) -> Array:
+        if self.is_padded:
+            flat = np.zeros(self.count + 1, large.dtype)
+            flat[:-1] = large.ravel()
+            return flat.take(self.table)
+        return large.take(self.table)
+
+    def forward(self, large: Array, weight: Array, bias: Array | None) -> Array:
+        out = np.empty(self.small, large.dtype)
+        self.product(weight.reshape(self.matrices), self.gathered(large), out.reshape(self.rows))
+        if bias is not None:
+            out += bias.reshape(-1, *[1] * (out.ndim - 2))
+        return out
+
+    def adjoint(self, small: Array, weight: Array) -> Array:
+        made = self.product(weight.reshape(self.matrices).swapaxes(-1, -2), small.reshape(self.rows))
+        sums = np.bincount(self.places, made.ravel(), self.count + 1)[:-1]
+        return sums.astype(small.dtype).reshape(self.large)
+
+    def weigh(self, large: Array, small: Array) -> Array:
+        made = self.product(small.reshape(self.rows), self.gathered(large).swapaxes(-1, -2))
+        return (made if self.alone else np.add.reduce(made)).reshape(self.filters)
+
+
+#: Elements of columns up to which they are in a table: with windows side by side, and with others.
+FEW, SOME = 1 << 13, 1 << 15
+
+
+def maps_of(input: Array, weight: Array, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,
+            output_padding: Ints, groups: int) -> Any:
+    """Return the maps of a convolution of inputs of this shape: a ``Correlation``, or ``FewMaps``."""
+    kernel, size = weight.shape[2:], input.shape[2:]
     stride, padding, dilation, output_padding = (
         values * len(kernel) if len(values) == 1 else values for values in (stride, padding, dilation, output_padding))
     out = output_size(size, kernel, stride, padding, dilation, transposed, output_padding)
     large, small = (out, size) if transposed else (size, out)
-    return Correlation(large, small, weight.shape, stride, padding, dilation, groups)
+    maps = Correlation(large, small, weight.shape, stride, padding, dilation, groups)
+    columns = len(input) * groups * maps.length * maps.columns.real
+    few = input.size and 0 < columns <= (FEW if maps.single else SOME)
+    return FewMaps(maps, len(input)) if few and (is_half(input) or input.dtype.char in "fd") else maps
 
 
 @partial(Prepared, count=3)
 def convolution(input: Array, weight: Array, bias: Array | None, stride: Ints, padding: Ints, dilation: Ints,
                 transposed: bool, output_padding: Ints, groups: int) -> Callable[..., Array]:
-    maps = maps_of(input.shape, weight, stride, padding, dilation, transposed, output_padding, groups)
+    maps = maps_of(input, weight, stride, padding, dilation, transposed, output_padding, groups)
     if not input.shape[1]:  # ATen returns no channels for an input without channels
         places = maps.size if transposed else maps.out
         return lambda x, weight, bias: np.empty((len(x), 0, *places), to_opmath(x).dtype)
-    if not transposed:
-        if input.itemsize != 2:
-            return maps.forward
-        return lambda x, weight, bias: maps.forward(*map(to_opmath, (x, weight, bias)))
 
-    def run(input: Array, weight: Array, bias: Array | None) -> Array:
-        result = maps.adjoint(to_opmath(input), to_opmath(weight))
-        return result if bias is None else result + to_opmath(bias).reshape(len(bias), *[1] * (result.ndim - 2))
+    def turned(input: Array, weight: Array, bias: Array | None) -> Array:
+        result: Array = maps.adjoint(input, weight)
+        return result if bias is None else result + bias.reshape(len(bias), *[1] * (result.ndim - 2))
 
-    return run
+    run: Callable[..., Array] = turned if transposed else maps.forward
+    if not is_half(input):
+        return run
+    return lambda x, weight, bias: as_dtype(run(*map(to_opmath, (x, weight, bias))), input.dtype)
 
 
 @partial(Prepared, count=3)
@@ -163,7 +211,7 @@ def convolution_backward(grad_output: Array, input: Array, weight: Array, bias_s
                          dilation: Ints, transposed: bool, output_padding: Ints, groups: int,
                          output_mask: Any) -> Callable[..., list[Array | None]]:
     """Compute the gradients of input, weight and bias that ``output_mask`` requests."""
-    maps = maps_of(input.shape, weight, stride, padding, dilation, transposed, output_padding, groups)
+    maps = maps_of(input, weight, stride, padding, dilation, transposed, output_padding, groups)
     has_channels = input.shape[1]
 
     def run(grad: Array, input: Array, weight: Array) -> list[Array | None]:
