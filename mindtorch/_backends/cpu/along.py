@@ -1,6 +1,7 @@
 """Gather and scatter along a dimension of an array."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -27,6 +28,25 @@ def starts(shape: Ints, dim: int, of_index: Ints) -> tuple[int, Array] | None:
     parts = [np.arange(n).reshape(-1, *[1] * (len(shape) - d - 1)) * step
              for d, (n, step) in enumerate(zip(of_index, steps, strict=True)) if d != dim]
     return steps[dim], np.asarray(sum(parts, np.zeros((1,) * len(shape), np.int64)))
+
+
+@lru_cache(256)
+def finder(shape: Ints, dim: int, of_index: Ints) -> Callable[[Array], Array] | None:
+    """Return the function that turns few indices along a dimension of a contiguous array into flat indices. It raises
+    ValueError if one is out of bounds. None if the shapes do not match, or have no elements, or the indices are many.
+    """
+    whole, places = shape or (1,), of_index or (1,)
+    if not prod(whole) * prod(places) or (found := starts(whole, dim, places)) is None:
+        return None
+    step, others = found
+    size, boxes = whole[dim], prod(whole[:dim % len(whole)])
+    before, after = [np.broadcast_to(part, places).reshape(of_index) for part in np.divmod(others, step)]
+    before, after = np.ascontiguousarray(before // size), np.ascontiguousarray(after)
+    if boxes > 1:
+        return (lambda at: np.ravel_multi_index((before, at, after), (boxes, size, step))) if step > 1 else (
+            lambda at: np.ravel_multi_index((before, at), (boxes, size)))
+    return (lambda at: np.ravel_multi_index((at, after), (size, step))) if step > 1 else (
+        lambda at: np.ravel_multi_index((at,), (size,)))
 
 
 def taken_along(x: Array, index: Array, axis: int) -> Array:

@@ -66,7 +66,7 @@ def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
     sure, plans, shape = isinstance(row, Prepared), Plans(1 << 6 if row is MOVES else 1 << 10), Shape.of(op)
     prepare: Callable[..., Rows | None] = row.prepare if sure else moved(general) if row is MOVES else row
     if not shape.leading:
-        shape = shape._replace(taken=row.count if sure else int(op.schema.parameters[0].is_tensor))
+        shape = shape._replace(taken=getattr(row, "count", int(op.schema.parameters[0].is_tensor)))
     compute = unchecked(op, prepare, shape.taken) if sure else None
 
     def first(key: Any, args: tuple[Any, ...], kept: Any) -> Any:

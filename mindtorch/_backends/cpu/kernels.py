@@ -57,6 +57,8 @@ def kernel_of(op: Operator) -> Kernel | None:
     if op.is_inplace:
         general = list_kernel(op, row, meta) if op.writes_lists else writing_kernel(
             remembering(meta) if keeps else meta, on_arrays(row))
+        if keeps and isinstance(row, Prepared) and not op.writes_lists:
+            general = planned_writes(op, row, meta, general)
     else:
         general = general_kernel(op, row, meta, keeps)
     return Kernel(general, row, fast_path_of(op, general))
@@ -94,7 +96,7 @@ class Plan:
 
     def refuse(self, error: Exception) -> None:
         """Raise PyTorch's error if memory is short, or if no memory could hold an output."""
-        refuse(error, self.specs)
+        refuse(error, self.specs or ())
 
     def finish(self, results: Any, arrays: list[Any]) -> Any:
         """Return the outputs as tensors, and find out which arrays can be used directly from now on."""
@@ -168,7 +170,8 @@ class Shape(NamedTuple):
     list of tensors; 0 if the others cannot be a cache key as they are. ``numbers``: whether settings, where there are
     any, have numbers of which 1, 1.0 and True differ. ``taken``: how many leading arguments a plan's function takes.
     ``alike``: without leading tensors, whether equal settings are alike. ``among``: for alike settings after a first
-    tensor, with further tensors among them: whether each parameter up to the last tensor is one, and its default.
+    tensor, with further tensors among them, perhaps with one of ``numbers`` after the last: whether each parameter up
+    to the last tensor is one, and its default.
     """
 
     leading: int
@@ -190,10 +193,13 @@ class Shape(NamedTuple):
         taken = row.count if isinstance(row, Prepared) else abs(leading) or len(parameters)
         alike = not leading and kinds <= {"Tensor"} and "wrapped numbers" not in op.flags
         among: tuple[tuple[bool, Any], ...] = ()
-        if alike and count > 0 and not any(p.base == "Tensor" and p.is_list for p in parameters):
-            last = max(i for i, p in enumerate(parameters) if p.base == "Tensor")
+        last = max([i for i, p in enumerate(parameters) if p.base == "Tensor"], default=0)
+        numbered = [i for i, p in enumerate(parameters) if p.base == "Scalar"] == [last + 1] and kinds == {
+            "Tensor", "Scalar"} and "wrapped numbers" not in op.flags
+        if (alike or numbered) and count > 0 and not any(p.base == "Tensor" and p.is_list for p in parameters):
             among = tuple([(p.base == "Tensor", p.default) for p in parameters[:last + 1]])
-        return cls(leading, numbers and leading != 0, taken, alike, among)
+            numbers, alike = numbered, True
+        return cls(leading, numbers and (leading != 0 or among != ()), taken, alike, among)
 
 
 def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: bool) -> Callable[..., Any]:
@@ -220,6 +226,20 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: boo
         return plan.compute([array_of(arg) for arg in args[:taken]])
 
     return by_layouts(plans, shape, first) if keeps else lambda *args: first(None, args)
+
+
+def planned_writes(op: Operator, row: Prepared, meta: Callable[..., Any], general: Rows) -> Rows:
+    """Return a kernel that writes by plan, and leaves to ``general`` calls without one, and values that the plan's
+    function leaves to the plain row.
+    """
+    plans, shape = Plans(), Shape.of(op, row)
+
+    def first(key: Any, args: tuple[Any, ...], plan: Any = None) -> Any:
+        general(*args)
+        plans.keep(key, SEEN if plan is None else Plan(op, row, None, args[shape.taken:]))
+        return args[0]
+
+    return by_layouts(plans, shape, first, policy=getattr(meta, "policy", check_writable))
 
 
 #: NumPy's errors for calls that it cannot compute.
@@ -344,8 +364,14 @@ def key_of_call(shape: Shape, args: tuple[Any, ...]) -> Any:
     if not shape.alike and (not count or (shape.numbers and len(args) > count)):
         return key_of(args)
     if not count:
-        return mixed((*args, *[default for _, default in shape.among[len(args):]]))
+        key = mixed((*args, *[default for _, default in shape.among[len(args):]]))
+        return (*key, exact(args[len(shape.among)])) if shape.numbers and len(args) > len(shape.among) else key
     return (*layouts_of(args[0] if shape.leading < 0 else args[:count]), args[count:])
+
+
+def exact(number: Any) -> tuple[Any, Any]:
+    """Return a number as a cache key of its own: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
+    return number.__class__, number or str(number)
 
 
 def mixed(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -367,15 +393,18 @@ def layouts_of(tensors: Any) -> list[Any]:
     return [t if t is None else t._layout or t._layout_of_plans() for t in tensors]
 
 
-def by_layouts(plans: Plans, shape: Shape, first: First, composite: Rows | None = None) -> Callable[..., Any]:
+def by_layouts(plans: Plans, shape: Shape, first: First, composite: Rows | None = None,
+               policy: Rows | None = None) -> Callable[..., Any]:
     """Return a kernel that runs the plan of a call, and leaves a call without a plan to ``first``; and all calls to the
-    ``composite`` that it computes at once, if a mode redirects calls, or the values are not for the plan.
+    ``composite`` that it computes at once, if a mode redirects calls, or the values are not for the plan. With a
+    ``policy`` of overlap, the plan writes into the first tensor.
     """
-    key, at_once = mixed if shape.alike else key_of, composite is not None
-    kernel = kernel_for(0, False, at_once, shape.among, shape.taken if shape.among else 0)(
-        plans, first, None, key, shape.taken, composite)
+    key, kind = mixed if shape.alike else key_of, "at once" if composite else "writing" if policy else ""
+    others = key, shape.taken, composite or policy
+    kernel = kernel_for(0, shape.numbers and shape.among != (), kind, shape.among,
+                        shape.taken if shape.among else 0)(plans, first, None, *others)
     if shape.leading:
-        kernel = kernel_for(shape.leading, shape.numbers, at_once)(plans, first, kernel, key, shape.taken, composite)
+        kernel = kernel_for(shape.leading, shape.numbers, kind)(plans, first, kernel, *others)
 
     def plan_of(*args: Any) -> Plan | None:
         try:
@@ -390,7 +419,7 @@ def by_layouts(plans: Plans, shape: Shape, first: First, composite: Rows | None 
 
 #: The kernel, written out for the leading tensors of an operator: a call less saves a tenth of ``a.sum()``.
 KERNEL = """
-def make(plans, first, by_numbers, key_of, taken, composite):
+def make(plans, first, by_numbers, key_of, taken, other):
     def kernel({parameters}):
         {redirected}
         {numbers}
@@ -405,38 +434,42 @@ def make(plans, first, by_numbers, key_of, taken, composite):
             plans.missed = 0 if plan else plans.missed + 1
             return first(key, {args}, plan)
         plans.missed = 0
+        {separate}
         try:
             result = silent().run(plan.run, {arrays}, *plan.settings)
         except ERRORS as error:
             plan.refuse(error)
             raise
-        if (layout := plan.layout) is not None:
-            if result.__class__ is not ndarray:
-                if result is None:  # values that the row leaves to the composite
-                    return {left}
-                result = asarray(result)
-            if result.base is None{new}:
-                out = new(Tensor)
-                out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
-                return out
-        {none_left}
-        return plan.finish(result, [{values}])
+        {returned}
 
     return kernel
 """
+RETURNED = """
+if (layout := plan.layout) is not None:
+    if result.__class__ is not ndarray:
+        if result is None:  # values that the row leaves to the composite
+            return {left}
+        result = asarray(result)
+    if result.base is None{new}:
+        out = new(Tensor)
+        out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
+        return out
+{none_left}
+return plan.finish(result, [{values}])
+"""
 
-NAMES = {"CPU": CPU, "ERRORS": ERRORS, "MISSES": MISSES, "Plan": Plan, "REDIRECTING": REDIRECTING,
-         "TENSOR_TYPES": TENSOR_TYPES, "Tensor": Tensor, "array_of": array_of, "asarray": np.asarray,
-         "dispatcher": dispatcher, "get_default_dtype": get_default_dtype, "ndarray": ndarray, "new": new,
-         "silent": silent}
+NAMES = {"CPU": CPU, "ERRORS": ERRORS, "MISSES": MISSES, "NONCONTIGUOUS": NONCONTIGUOUS, "Plan": Plan,
+         "REDIRECTING": REDIRECTING, "TENSOR_TYPES": TENSOR_TYPES, "Tensor": Tensor, "array_of": array_of,
+         "asarray": np.asarray, "dispatcher": dispatcher, "exact": exact, "get_default_dtype": get_default_dtype,
+         "ndarray": ndarray, "new": new, "silent": silent}
 
 
 @lru_cache
-def kernel_for(leading: int, numbers: bool, at_once: bool, among: tuple[tuple[bool, Any], ...] = (),
+def kernel_for(leading: int, numbers: bool, form: str, among: tuple[tuple[bool, Any], ...] = (),
                taken: int = 0) -> Callable[..., Callable[..., Any]]:
     """Return the function that makes the kernel for so many leading tensors, all but the first perhaps None, for a list
-    of tensors (-1), or for any arguments (0), perhaps with tensors ``among`` the first, of which it takes some; for a
-    composite that is computed ``at_once``, or an operator.
+    of tensors (-1), or for any arguments (0), perhaps with tensors ``among`` the first, of which it takes some; for the
+    ``form`` "at once", of a composite, given as ``other``, or "writing", in place, given its policy, or "".
     """
     kinds = among or ((True, REQUIRED), *[(True, None)] * (leading - 1)) if among or leading > 0 else ()
     tensors = [f"{'tensor' if of_tensor else 'setting'}_{i}" for i, (of_tensor, _) in enumerate(kinds)]
@@ -450,7 +483,9 @@ def kernel_for(leading: int, numbers: bool, at_once: bool, among: tuple[tuple[bo
                 given.append(f"array_{i} := {unless}{name}._array" if of_tensor else name)
                 arrays.append(f"array_{i}" if of_tensor else name)
         rest = [f"*settings[:{taken - len(among)}]"] if taken > len(among) else []
-        parts |= {"key": f"({', '.join(told)}, {'*settings, get_default_dtype()' if among else 'settings'})",
+        number = "*([exact(settings[0])] if settings else ())"
+        last = f"*settings, get_default_dtype(), {number * numbers}" if among else "settings"
+        parts |= {"key": f"({', '.join(told)}, {last})",
                   "values": ", ".join([*arrays, *rest]), "arrays": ", ".join([*given, *rest]),
                   "new": "".join([f" and result is not {array}" for array in arrays if array.startswith("array")])}
     elif leading:
@@ -470,12 +505,22 @@ def kernel_for(leading: int, numbers: bool, at_once: bool, among: tuple[tuple[bo
                 for name, (_, default) in zip(tensors, kinds, strict=True)] if kinds else tensors
     parts |= {"parameters": "*args", "args": "args"} if not tensors else {
         "parameters": ", ".join([*defaults, "*settings"]), "args": f"({call})"}
+    numbers = numbers and leading != 0
     parts["numbers"] = f"if settings and by_numbers is not None: return by_numbers({call})" if numbers else ""
     call = call if tensors else "*args"
-    parts |= {"redirected": "", "left": "None", "none_left": ""} if not at_once else {
-        "redirected": f"if dispatcher.mode & REDIRECTING:\n            return composite({call})",
-        "left": f"composite({call})", "none_left": f"if result is None:\n            return composite({call})"}
+    parts |= {"redirected": "", "left": "None", "none_left": "", "separate": "", "returned": RETURNED}
+    if form == "at once":
+        parts |= {"redirected": f"if dispatcher.mode & REDIRECTING:\n            return other({call})",
+                  "left": f"other({call})", "none_left": f"if result is None:\n    return other({call})"}
+    elif form == "writing":
+        target, *inputs = [name for name in tensors if name.startswith("tensor_")] or ["args[0]"]
+        same = [f"{name} is {target} or {name}._storage is {target}._storage is not None" for name in inputs]
+        check = f"other({target}, {f'({call})' if tensors else 'args'}[1:])"
+        parts |= {"separate": f"if {' or '.join([f'{target}._keys & NONCONTIGUOUS', *same])}:\n            {check}"
+                  if inputs else check,
+                  "returned": f"return {target} if result is not False else first(None, {parts['args']}, None)"}
+    parts["returned"] = parts["returned"].format(**parts).replace("\n", "\n        ")
     lines = [line for line in KERNEL.format(**parts).splitlines() if line.strip()]
-    place = f"{__file__}: {'at once, ' * at_once}{call}"
+    place = f"{__file__}: {form}{', ' * bool(form)}{call}"
     made: Callable[..., Callable[..., Any]] = define("make", "\n".join(lines), place, {**NAMES})
     return made

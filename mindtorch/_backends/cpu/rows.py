@@ -29,7 +29,8 @@ class Prepared:
     ``prepare`` takes the arguments of a call, and returns the function of the leading arrays that computes this and
     later calls of the plan; or None, if ``plain`` computes them. A ``plain`` row also computes a layout's first call,
     which has no plan. ``sure`` prepares, too, for contiguous arrays of one dtype that leave nothing to decide, so that
-    a layout's first call needs no check.
+    a layout's first call needs no check. A function that writes returns False, before it does, for values that it
+    leaves to ``plain``.
     """
 
     def __init__(self, prepare: Callable[..., Rows | None], count: int = 1, plain: Rows | None = None,
@@ -56,6 +57,27 @@ class Prepared:
             return run(*arrays, *plan.settings)
 
         return start
+
+
+class Copied:
+    """The row of a functional form whose in-place form is ``Prepared``: it prepares a write into a copy. What it
+    prepares returns None for values that the write leaves to the plain row.
+    """
+
+    def __init__(self, row: Prepared) -> None:
+        self.row, self.count, self.__name__ = row, row.count, row.__name__.removesuffix("_")
+
+    def __call__(self, x: ndarray, *args: Any) -> Rows:
+        write, rest = self.row.prepare(x, *args), ()
+        if write is None:
+            assert self.row.plain is not None
+            write, rest = self.row.plain, args[self.count - 1:]
+
+        def run(x: ndarray, *given: Any) -> ndarray | None:
+            out = x.copy()
+            return None if write(out, *given, *rest) is False else out
+
+        return run
 
 
 #: Most elements of an array that a plan keeps: a table of places, or a result.

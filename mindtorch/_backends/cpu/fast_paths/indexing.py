@@ -1,26 +1,21 @@
 """Fast paths of indexing with int64 indices."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...._base.quiet import quietly
-from ...._dispatch.dispatcher import TENSOR_TYPES
-from ...._dtype import DTYPES, DType, bool_, dtypes, int32, int64
+from ...._dtype import bool_, dtypes, int64
 from ...common.blocks import fill
 from ..ops import reduction
-from ..ops.indexing import flat_places, flat_rows, rows_at, where_true
-from . import FAST_PATHS, LARGEST, PLAIN, Row, fast_path, ndarray
+from ..ops.indexing import rows_at, where_true
+from . import FAST_PATHS, LARGEST, PLAIN, fast_path, ndarray
 
 #: The least and the greatest number of each integral dtype.
 BOUNDS = {dtype: (int(np.iinfo(dtype.np).min), int(np.iinfo(dtype.np).max)) for dtype in dtypes("integral")}
 #: Half precision, and a number that both dtypes of it hold; what PyTorch converts a number to first.
 HALVES, MOST, SINGLE = dtypes("reduced"), 6e4, np.float32
-#: Dtypes whose sums NumPy rounds as PyTorch does.
-SUMMED = {*PLAIN, int32, int64}
-lowest, highest = np.minimum.reduce, np.maximum.reduce  # type: Any, Any
 
 
 def shares(self: Any, *others: Any) -> bool:
@@ -102,55 +97,6 @@ def add_at(array: ndarray, places: Any, values: Any) -> None:
     quietly(np.add.at, array, places, values)
 
 
-def scatter_into(write: Callable[[ndarray, ndarray, Any], Any], takes: frozenset[DType] | set[DType]) -> Row:
-    """Build the fast path of ``scatter_`` and the like: write few values, or a number, at int64 indices."""
-
-    def run(self: Any, dim: int, index: Any, source: Any, *rest: Any) -> Any:
-        array, dtype = self._array, self._dtype
-        if rest or index._dtype is not int64 or dtype not in takes:
-            return None
-        if source.__class__ in TENSOR_TYPES:
-            values = source._array
-            shape = index._array.shape
-            if source._dtype is not dtype or shares(self, index, source):
-                return None
-            if values.shape != shape:  # of a larger source, the first elements count
-                values = values[tuple([slice(size) for size in shape])]
-                if values.shape != shape:
-                    return None
-        elif source.__class__ not in (int, float) or not -LARGEST < source < LARGEST or shares(self, index):
-            return None
-        else:
-            values = source
-        places = flat_places(array, dim, index._array)
-        if places is None:
-            return None
-        write(array.reshape(-1), places, values)
-        return self
-
-    return fast_path(run)
-
-
-@fast_path
-def index_add_(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
-    """Add few elements at int64 indices of a dimension."""
-    array, at, values, dtype = self._array, index._array, source._array, self._dtype
-    shape = array.shape
-    if (alpha.__class__ is not int or alpha != 1 or dtype not in SUMMED or source._dtype is not dtype
-            or index._dtype is not int64 or at.ndim != 1 or not 0 < values.size <= reduction.FEW
-            or not -len(shape) <= dim < len(shape) or lowest(at) < 0 or highest(at) >= shape[dim]
-            or shares(self, index, source)):
-        return None
-    dim %= len(shape)
-    if values.shape != (*shape[:dim], at.size, *shape[dim + 1:]):
-        return None
-    if dim:
-        add_at(array.reshape(-1), flat_rows(shape, dim, at), values.reshape(-1))
-    else:
-        add_at(array, at, values)
-    return self
-
-
 @fast_path
 def fill_(self: Any, value: Any) -> Any:
     """Fill with a number that the dtype holds, or rounds from float32."""
@@ -184,8 +130,4 @@ FAST_PATHS.update({
     "zero_": zero_,
     "index.Tensor": index,
     "index_put_": index_put_,
-    "index_add_": index_add_,
-    "scatter_.value": scatter_into(ndarray.__setitem__, PLAIN),
-    "scatter_.src": scatter_into(ndarray.__setitem__, {*DTYPES.values()}),
-    "scatter_add_": scatter_into(add_at, SUMMED),
 })

@@ -19,9 +19,9 @@ from ...._dtype import from_numpy_dtype
 from ...._storage import allocate
 from ...common.blocks import LARGE, SMALL, each_block
 from ...common.half import convert, part_for
-from ..along import FEW, starts
-from ..rows import Prepared
-from . import CPU_KERNELS
+from ..along import FEW, finder, starts
+from ..rows import Copied, Prepared
+from . import AT_ONCE, CPU_KERNELS
 from .reduction import to_opmath
 
 Array = np.ndarray
@@ -162,7 +162,26 @@ def front(x: Array, dim: int) -> Array:
     return np.moveaxis(x, dim, 0) if dim else x
 
 
-def index_select(x: Array, dim: int, at: Array) -> Array:
+@partial(Prepared, count=3)
+def index_select(x: Array, dim: int, at: Array) -> Callable[[Array, int, Array], Array]:
+    """Prepare ``index_select`` of few indices."""
+    shape = x.shape or (1,)
+    find = finder((shape[dim],), 0, (at.size,) if x.ndim else ())
+    if find is None or not x.size or x.size // shape[dim] * at.size >= LARGE:
+        return selected
+    flat = None if x.ndim == at.ndim == 1 else (-1,) if x.ndim else ()
+
+    def few(x: Array, dim: int, at: Array) -> Array:
+        try:
+            places = find(at if flat is None else at.reshape(flat))
+        except ValueError:  # out of bounds
+            return selected(x, dim, at)
+        return np.asarray(x.take(places, dim) if x.ndim else x.take(places))
+
+    return few
+
+
+def selected(x: Array, dim: int, at: Array) -> Array:
     if not x.ndim:
         bounded(at.reshape(-1), 1, IndexError, BEYOND, kind="index in self", dim=dim)
         return x
@@ -248,7 +267,7 @@ def index_add_(x: Array, dim: int, at: Array, source: Array, alpha: Any = 1) -> 
     if x.ndim > 1 and not x.size:  # ATen looks at no index here
         return
     x, source, dim = (x, source, dim % x.ndim) if x.ndim else (x.reshape(1), source.reshape(1), 0)
-    size, inner = x.shape[dim], x.ndim < 2 or 0 < dim < x.ndim - 1  # where ATen adds slice by slice
+    size, inner = x.shape[dim], x.ndim < 2 or alpha != 1 or 0 < dim < x.ndim - 1  # where ATen adds slice by slice
     error, words = (IndexError, BEYOND) if inner else (
         RuntimeError, f"index {{}} is out of bounds for dimension {dim} with size {size}")
     at = bounded(at.reshape(-1), size, error, words, dim=dim)
@@ -257,13 +276,13 @@ def index_add_(x: Array, dim: int, at: Array, source: Array, alpha: Any = 1) -> 
 
 
 def index_copy_(x: Array, dim: int, at: Array, source: Array) -> None:
-    rows = front(x, dim)
+    rows, dim = front(x, dim), dim % max(x.ndim, 1)
     message = f"index_copy_(): index {{}} is out of bounds for dimension {dim} with size {len(rows)}"
     rows[bounded(at.reshape(-1), len(rows), IndexError, message, dim=dim)] = front(source, dim)
 
 
 def index_fill_(x: Array, dim: int, at: Array, value: Any) -> None:
-    rows = front(x, dim)
+    rows, dim = front(x, dim), dim % max(x.ndim, 1)
     if 0 in rows.shape[1:]:  # PyTorch checks no index of rows without elements
         return
     message = f"index {{}} is out of bounds for dimension {dim} with size {len(rows)}"
@@ -308,10 +327,14 @@ def reduce_along(x: Array, dim: int, at: Array, values: Array, reduce: str, incl
         x[np.unravel_index(places, x.shape)] = start(x.dtype)
     combine(ufunc, x, dim, at, values)
     if reduce == "mean":
-        count = np.bincount(places, minlength=x.size).reshape(x.shape)
-        count += include_self
-        count = np.maximum(count, 1)
-        np.copyto(x, x // count if x.dtype.kind in "iu" else x / count, casting="unsafe")
+        average(x, np.bincount(places, minlength=x.size).reshape(x.shape), include_self)
+
+
+def average(x: Array, count: Array, include_self: bool) -> None:
+    """Divide sums by how many values were added, and one more with ``include_self``."""
+    count += include_self
+    count = np.maximum(count, 1)
+    np.copyto(x, x // count if x.dtype.kind in "iu" else x / count, casting="unsafe")
 
 
 # -- gather and scatter ------------------------------------------------------------------------------------------------
@@ -321,15 +344,6 @@ def in_bounds(x: Array, dim: int, at: Array) -> Array:
     dim %= x.ndim
     size = x.shape[dim]
     return bounded(at, size, RuntimeError, f"index {{}} is out of bounds for dimension {dim} with size {size}", dim=dim)
-
-
-def flat_places(x: Array, dim: int, at: Array) -> Array | None:
-    """Return flat indices into a contiguous array for few indices along a dimension; None if they do not fit."""
-    found = starts(x.shape, dim, at.shape)
-    if found is None or not at.size or lowest(at, None) < 0 or highest(at, None) >= x.shape[dim]:
-        return None
-    step, others = found
-    return (at if step == 1 else at * step) + others
 
 
 def flat_elements(x: Array, dim: int, at: Array) -> Array:
@@ -384,15 +398,16 @@ def lines_of(x: Array) -> Array:
 @partial(Prepared, count=3)
 def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Callable[[Array, int, Array], Array]:
     """Prepare ``gather``; few indices into a contiguous array become flat indices."""
-    found = starts(x.shape, dim, at.shape) if x.flags.c_contiguous and at.size and x.ndim else None
-    if found is None:
+    find = finder(x.shape, dim, at.shape) if x.flags.c_contiguous else None
+    if find is None:
         return gathered
-    size, (step, others) = x.shape[dim], found
 
     def few(x: Array, dim: int, at: Array) -> Array:
-        if lowest(at, None) < 0 or highest(at, None) >= size:
+        try:
+            places = find(at)
+        except ValueError:  # out of bounds
             return gathered(x, dim, at)
-        return np.asarray(x.take((at if step == 1 else at * step) + others))
+        return np.asarray(x.take(places))
 
     return few
 
@@ -520,17 +535,156 @@ def zero_(x: Array) -> None:
     x.fill(0)
 
 
-CPU_KERNELS.add(index_put_, index_select, index_add_, index_reduce_, index_copy_, gather, scatter_add_, take, put_,
-                masked_select, masked_scatter_, zero_)
+# -- writes that are prepared ------------------------------------------------------------------------------------------
+
+Find = Callable[[Array], Array]
+
+
+def put_at(x: Array, places: Array, values: Any) -> None:
+    """Write values at flat places of a contiguous array."""
+    x.reshape(-1)[places] = values
+
+
+def reducing(reduce: str, dtype: np.dtype, wide: np.dtype, include_self: bool = True) -> Callable[..., None]:
+    """Prepare ``reduce_along`` at flat places of a contiguous array, computed in a dtype that may be wider."""
+    ufunc, start = REDUCTIONS[reduce]
+    first, kept = None if include_self else start(wide), wide == dtype
+
+    def run(x: Array, places: Array, values: Array) -> None:
+        flat = x.reshape(-1)
+        total = flat if kept else flat.astype(wide)
+        if first is not None:
+            total[places] = first
+        ufunc.at(total, places, values if kept else values.astype(wide))
+        if reduce == "mean":
+            average(total, np.bincount(places.reshape(-1), minlength=total.size), include_self)
+        if total is not flat:
+            convert(total, flat)
+
+    return run
+
+
+def opmath(dtype: np.dtype) -> np.dtype:
+    """Return the dtype of the computation, as of ``to_opmath``."""
+    wide: np.dtype = to_opmath(np.empty(0, dtype)).dtype
+    return wide
+
+
+def at_places(find: Find | None, write: Callable[[Array, Array, Any], None], shape: Any = None, key: Any = None,
+              number: Any = None) -> Callable[..., Any] | None:
+    """Prepare a write at indices along a dimension, of values or a number: at the places that ``find`` returns for
+    indices of a shape.
+    """
+    def run(x: Array, dim: int, at: Array, values: Any = number) -> Any:
+        try:
+            places = find(at if shape is None else at.reshape(shape))  # type: ignore[misc]
+        except ValueError:  # out of bounds
+            return False
+        return write(x, places, values if key is None else values[key])
+
+    return None if find is None else run
+
+
+def scatter_at(x: Array, dim: int, at: Array, src: Any, reduce: str | None = None,
+               include_self: bool = True) -> Callable[..., Any] | None:
+    """Prepare ``scatter_`` and its like for few indices."""
+    find, key, number = finder(x.shape, dim, at.shape) if x.flags.c_contiguous else None, None, None
+    write = put_at if reduce is None else reducing(reduce, x.dtype, opmath(x.dtype), include_self)
+    if src.__class__ is not Array:
+        number = np.broadcast_to(np.asarray(src).astype(x.dtype), at.shape if reduce else ())
+    elif src.shape != at.shape:
+        key = tuple([slice(n) for n in at.shape])
+        if src.ndim != at.ndim:
+            return None
+    return at_places(find, write, key=key, number=number)
+
+
+def at_rows(write: Callable[[Array, Array, Any], None], x: Array, dim: int, at: Array,
+            source: Any) -> Callable[..., Any] | None:
+    """Prepare a write of slices, or of a number, at few indices of a dimension."""
+    shape = x.shape or (1,)
+    dim %= len(shape)
+    whole = *shape[:dim], at.size, *shape[dim + 1:]
+    if not x.flags.c_contiguous or (source.__class__ is Array and source.shape not in (whole, ())):
+        return None
+    column = (-1, *[1] * (len(shape) - dim - 1))
+    return at_places(finder(shape, dim, whole), write, None if column == (-1,) and at.ndim else column,
+                     number=None if source.__class__ is Array else np.asarray(source).astype(x.dtype))
+
+
+def index_add_at(x: Array, dim: int, at: Array, source: Array, alpha: Any = 1) -> Callable[..., Any] | None:
+    """Prepare ``index_add_`` for few indices."""
+    add, factor = reducing("add", x.dtype, opmath(x.dtype)), None if alpha == 1 else np.asarray(alpha).astype(x.dtype)
+    return at_rows(add if factor is None else lambda x, places, values: add(x, places, values * factor),
+                   x, dim, at, source)
+
+
+def index_reduce_at(x: Array, dim: int, at: Array, source: Array, reduce: str,
+                    include_self: bool = True) -> Callable[..., Any] | None:
+    """Prepare ``index_reduce_`` for few indices."""
+    wide = x.dtype if reduce == "prod" else opmath(x.dtype)
+    return at_rows(reducing(reduce, x.dtype, wide, include_self), x, dim, at, source)
+
+
+def put_in_row(x: Array, at: Array, source: Array, accumulate: bool = False) -> Callable[..., Any] | None:
+    """Prepare ``put_`` for few indices."""
+    find, write = finder((x.size,), 0, at.shape), reducing("add", x.dtype, x.dtype) if accumulate else put_at
+    if find is None or not x.flags.c_contiguous:
+        return None
+
+    def run(x: Array, at: Array, source: Array) -> Any:
+        try:
+            places = find(at)
+        except ValueError:  # negative, or out of bounds
+            return False
+        if not accumulate:
+            alert_not_deterministic("put_")
+        return write(x, places, source if source.shape == places.shape else source.reshape(places.shape))
+
+    return run
+
+
+def masked_scatter_in_order(x: Array, mask: Array, source: Array) -> Callable[..., Any] | None:
+    """Prepare ``masked_scatter_``; the functional form may have a target that is broadcast to the mask."""
+    shape = x.shape
+    if np.broadcast_shapes(shape, mask.shape) != shape:
+        return lambda *arrays: False
+    if not x.flags.c_contiguous:
+        return None
+
+    def run(x: Array, mask: Array, source: Array) -> Any:
+        places = (mask if mask.shape == shape else np.broadcast_to(mask, shape)).reshape(-1).nonzero()[0]
+        if source.size < places.size:
+            return False
+        x.reshape(-1)[places] = source.reshape(-1)[:places.size]
+        return None
+
+    return run
+
+
+def preparing(name: str, plain: Callable[..., None], prepare: Callable[..., Any], count: int = 4) -> None:
+    """Add the rows of an in-place operator and of its functional form, which take so many leading arguments."""
+    row = Prepared(prepare, count, plain)
+    CPU_KERNELS[name] = row
+    AT_ONCE[name.replace("_.", ".").removesuffix("_")] = Copied(row)
+
+
+preparing("scatter_.src", scatter_, scatter_at)
+preparing("scatter_.value", scatter_, scatter_at, 3)
+preparing("scatter_.value_reduce", scatter_, scatter_at, 3)
+preparing("scatter_reduce_.two", scatter_, scatter_at)
+preparing("scatter_add_", scatter_add_, partial(scatter_at, reduce="add"))
+preparing("index_add_", index_add_, index_add_at)
+preparing("index_reduce_", index_reduce_, index_reduce_at)
+preparing("index_copy_", index_copy_, partial(at_rows, put_at))
+preparing("index_fill_.int_Scalar", index_fill_, partial(at_rows, put_at), 3)
+preparing("index_fill_.int_Tensor", index_fill_, partial(at_rows, put_at))
+preparing("put_", put_, put_in_row, 3)
+preparing("masked_scatter_", masked_scatter_, masked_scatter_in_order, 3)
+CPU_KERNELS.add(index_put_, index_select, gather, take, masked_select, zero_)
 CPU_KERNELS.update({
     "index.Tensor": index,
-    "index_fill_.int_Scalar": index_fill_,
-    "index_fill_.int_Tensor": index_fill_,
-    "scatter_.src": scatter_,
-    "scatter_.value": scatter_,
     "scatter_.reduce": scatter_,
-    "scatter_.value_reduce": scatter_,
-    "scatter_reduce_.two": scatter_,
     "fill_.Scalar": fill_,
     "fill_.Tensor": fill_,
 })

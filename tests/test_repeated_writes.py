@@ -1,0 +1,80 @@
+"""Reads and writes at indices like one before: results, refused indices, and counted writes are PyTorch's each time."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import mindtorch
+from tests.support import assert_same, port, torch
+from tests.test_repeated_calls import values
+
+#: Of a tensor, indices of each element of its shape, indices of rows, and values of its shape.
+AT_INDICES: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
+    "scatter": lambda x, at, rows, y: x.scatter(0, at, y),
+    "scatter of a part": lambda x, at, rows, y: x.scatter(1, at[:2, :3], y),
+    "scatter of a number": lambda x, at, rows, y: x.scatter(0, at, -0.0),
+    "scatter of another number": lambda x, at, rows, y: x.scatter(0, at, 0.0),
+    "scatter_add": lambda x, at, rows, y: x.scatter_add(1, at, y),
+    **{f"scatter_reduce {reduce}": lambda x, at, rows, y, reduce=reduce: x.scatter_reduce(
+        0, at, y, reduce, include_self=False) for reduce in ("sum", "prod", "mean", "amin", "amax")},
+    "index_add": lambda x, at, rows, y: x.index_add(0, rows, y),
+    "index_add by a factor": lambda x, at, rows, y: x.index_add(0, rows, y, alpha=-2),
+    "index_reduce": lambda x, at, rows, y: x.index_reduce(0, rows, y, "amax"),
+    "index_copy": lambda x, at, rows, y: x.index_copy(0, rows, y),
+    "index_copy along the last": lambda x, at, rows, y: x.index_copy(-1, rows, y[:, :3]),
+    "index_fill": lambda x, at, rows, y: x.index_fill(1, rows, 2),
+    "put": lambda x, at, rows, y: x.put(at, y),
+    "put and add": lambda x, at, rows, y: x.put(at, y, accumulate=True),
+    "masked_scatter": lambda x, at, rows, y: x.masked_scatter(at > 0, y),
+    "masked_scatter, broadcast": lambda x, at, rows, y: x[0].masked_scatter(at > 0, y),
+    "gather": lambda x, at, rows, y: x.gather(0, at),
+    "index_select": lambda x, at, rows, y: x.index_select(1, rows),
+}
+
+
+def outcome(call: Callable[..., Any], *args: Any) -> Any:
+    try:
+        return call(*args)
+    except (IndexError, RuntimeError) as error:
+        return type(error).__name__, str(error).partition("\n")[0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64], ids=str)
+@pytest.mark.parametrize("name", AT_INDICES)
+def test_indices_are_checked_each_time(name: str, dtype: Any) -> None:
+    call = AT_INDICES[name]
+    for times, bad in enumerate((0, 0, 0, 7, -1, -9, 0)):
+        x, y = values((3, 4), dtype, times + 1), values((3, 4), dtype, times + 2).nan_to_num()
+        at, rows = torch.arange(12).reshape(3, 4) * (times + 1) % 3, torch.tensor([2, 0, 1])
+        at[-1, -1] = rows[-1] = bad
+        args = x, at, rows, y
+        mine, theirs = outcome(call, *port(args, mindtorch)), outcome(call, *args)
+        if isinstance(theirs, tuple):
+            assert mine == theirs
+        else:
+            assert_same(mine, theirs)
+
+
+IN_PLACE: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "scatter_": lambda x, at, y: x.scatter_(0, at, y), "scatter_add_": lambda x, at, y: x.scatter_add_(0, at, y),
+    "index_add_": lambda x, at, y: x.index_add_(0, at[:, 0], y), "put_": lambda x, at, y: x.put_(at, y),
+    "index_fill_": lambda x, at, y: x.index_fill_(0, at[:, 0], 3.0),
+    "masked_scatter_": lambda x, at, y: x.masked_scatter_(at > 0, y),
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_a_write_by_plan_counts_and_refuses_shared_memory(name: str) -> None:
+    call = IN_PLACE[name]
+    y, at = values((3, 4), torch.float32, 2), torch.tensor([[2, 0, 1, 0], [1, 1, 2, 0], [0, 2, 0, 1]])
+    for times in range(4):
+        theirs = [values((3, 4), torch.float32, times), at, y]
+        ours = port(theirs, mindtorch)
+        for target, index, source in (ours, theirs):
+            before = target._version
+            assert call(target, index, source) is target and target._version == before + 1
+        assert_same(ours[0], theirs[0])
+        refused = [outcome(call, target, index, target) for target, index, _ in (ours, theirs)]
+        assert refused[0] == refused[1] if isinstance(refused[1], tuple) else refused[0] is ours[0]
