@@ -359,6 +359,13 @@ def test_integers_are_multiplied_exactly(largest):
         np.testing.assert_array_equal((torch.from_numpy(left) @ torch.from_numpy(right)).numpy(), left @ right)  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "int64"])
+def test_many_integers_are_clamped_as_few(dtype: str) -> None:
+    x = torch.arange(100_003).to(getattr(torch, dtype))
+    for bounds in ((3, 9), (None, 9), (3, None), (9, 3), (-100, 100), (100, -100)):
+        assert x.clamp(*bounds).tolist() == [part for few in x.split(1000) for part in few.clamp(*bounds).tolist()]
+
+
 def test_what_is_clamped_in_one_pass_keeps_zeros_and_nans():
     x = torch.tensor([-0.0, float("nan"), -1.0, 2.0, float("inf")]).repeat(LARGE)
     for clamped, expected in (

@@ -74,6 +74,9 @@ EXACT = {
     "float32 to bfloat16": ("narrow_bfloat16", "bfloat16", lambda t, x, y: x.sin()),
     **{f"{name} of {dtype}": (f"arithmetic_{dtype}", dtype, lambda t, x, y, name=name: getattr(t, name)(x, y))
        for dtype in ("float16", "bfloat16") for name in ("add", "sub", "mul", "div")},
+    **{f"{mode} quotient of {dtype}": (f"{name}_{dtype}", dtype, lambda t, x, y, mode=mode: t.div(
+        x, y, rounding_mode=mode)) for dtype in ("float16", "bfloat16")
+       for name, mode in (("floor_divide", "floor"), ("trunc_divide", "trunc"))},
 }
 
 

@@ -136,3 +136,17 @@ class _Ways(dict[tuple[np.dtype, np.dtype], Way | None]):
 
 
 _WAYS = _Ways()
+
+
+def ways_of(dtype: np.dtype, size: int) -> tuple[Callable[..., None], Callable[..., None]]:
+    """Return the conversions of vectors from a half-precision dtype, as ``uint16``, to float32, and back."""
+    widening, narrowing = _WAYS[dtype, np.dtype(np.float32)], _WAYS[np.dtype(np.float32), dtype]
+    assert widening is not None and narrowing is not None
+    widen, narrow = widening.loop.compiled(size), narrowing.loop.compiled(size)
+    if widen is None or narrow is None:
+        return lambda x, out: convert(x.view(dtype), out), lambda x, out: convert(x, out.view(dtype))
+
+    def narrow_any(x: np.ndarray, out: np.ndarray) -> None:
+        narrow(x if x.dtype == np.float32 and x.flags.c_contiguous else np.ascontiguousarray(x, np.float32), out)
+
+    return widen, narrow_any

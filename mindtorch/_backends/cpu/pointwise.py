@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from itertools import compress
 from math import prod
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from ..._dtype import (
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, as_vectors, compute, each_block, least_of
-from ..common.half import FEW, SLOW, convert, converted
+from ..common.half import FEW, SLOW, converted, ways_of
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
 from .plans import Plans, key_of
@@ -42,6 +43,7 @@ class Plan(NamedTuple):
     - ``changes``: positions of operands to convert, with the dtypes of the conversions, or a number's array.
     - ``rest``: the other arguments, if they are not the call's.
     - ``place``: where a ufunc writes few numbers.
+    - ``run``: what computes half precision from the operands' arrays, in blocks.
     """
 
     spec: Spec
@@ -50,6 +52,7 @@ class Plan(NamedTuple):
     changes: tuple[tuple[int, Any], ...]
     rest: tuple[Any, ...] | None
     place: Place | None = None
+    run: Callable[..., Tensor] | None = None
 
 
 def way_of(operand: Any, dtype: DType, wide: DType, unrounded: bool) -> Any:
@@ -80,6 +83,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
     ufunc: Any = row.ufunc if isinstance(row, PreparedUfunc) else row
     is_ufunc = isinstance(ufunc, np.ufunc)
     plans, places = Plans(), Plans()  # of all calls; of tensors of which none is converted, by their layouts alone
+    settled = Plans()  # functions of contiguous tensors of half precision, by their layouts alone
     settles = is_ufunc and count <= 2 and not unpromoted
 
     def learn(args: tuple[Any, ...]) -> Plan:  # may warn of numbers that a dtype cannot hold
@@ -100,10 +104,17 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
                     if i not in unpromoted and arg is not None]
         changes = tuple([(i, way) for i, way in ways if way.__class__ is not tuple or way])
         place = place_of(ufunc, args[:count], changes, spec) if settled and few and not unpromoted else None
-        return Plan(spec, few, wide is not dtype, changes, rest, place)
+        run = None
+        if wide is not dtype and all_like(args[:count], spec):
+            others, numbers = args[count:] if rest is None else rest, dict(changes)
+            operands = [None if arg is None or arg.__class__ in TENSOR_TYPES else numbers[i]
+                        for i, arg in enumerate(args[:count])]
+            run = of_half(row if others else ufunc, operands, [arg.__class__ in TENSOR_TYPES for arg in args[:count]],
+                          spec, others)
+        return Plan(spec, few, wide is not dtype, changes, rest, place, run)
 
     def work(arrays: list[Any], plan: Plan) -> Any:
-        spec, few, widened, changes, others, _ = plan
+        spec, few, widened, changes, others, *_ = plan
         rest: Any = arrays[count:] if others is None else others
         del arrays[count:]
         for i, way in changes:  # to the dtype of the computation
@@ -128,15 +139,14 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
                 layouts = [arg._layout or arg._layout_of_plans() for arg in args[:count]]
                 places.keep(tuple(layouts) if count == 2 else layouts[0], plan.place)
             return placed(ufunc, arrays[:count], plan)
-        if plan.widened and is_ufunc and not (args[count:] if plan.rest is None else plan.rest) and (
-                all_like(args[:count], plan.spec)):
-            for i, way in plan.changes:
-                if way.__class__ is not tuple:
-                    arrays[i] = way
-            return in_wide_blocks(ufunc, arrays[:count], empty_tensor(plan.spec))
+        if plan.run is not None:
+            if len(args) == count and plan.spec.stride is None and all(arg.__class__ in TENSOR_TYPES for arg in args):
+                settled.keep(tuple([arg._layout or arg._layout_of_plans() for arg in args]), plan.run)
+            return plan.run(*arrays[:count])
         return computed(work, (arrays, plan))
 
     kernel.places, kernel.ufunc = places if settles else None, ufunc  # type: ignore[attr-defined]
+    kernel.settled = settled  # type: ignore[attr-defined]
     return kernel
 
 
@@ -198,39 +208,77 @@ def all_like(operands: Iterable[Any], spec: Spec) -> bool:
         for operand in operands)
 
 
-def in_wide_blocks(ufunc: Any, arrays: list[np.ndarray], out: Tensor) -> Tensor:
-    """Compute a half-precision ufunc in float32, block by block, so that the wide temporaries stay in the cache.
+def in_wide_blocks(function: Any, arrays: list[Any], out: Tensor, rest: tuple[Any, ...]) -> Tensor:
+    """Compute a function of half precision in float32, block by block, so that the wide temporaries stay in the cache.
     Numbers come in float32.
     """
-    found: Any = as_vectors(out._array, *[array for array in arrays if array.itemsize == 2])  # type: ignore[arg-type]
-    target, *vectors = found
-    each = iter(vectors)
-    flat = [next(each) if array.itemsize == 2 else array for array in arrays]
-    if ufunc in OF_SIGNS:
-        bitwise, mask = OF_SIGNS[ufunc]
-        compute(bitwise, target.view(np.uint16), flat[0].view(np.uint16), mask)
+    halves, result = [array is not None and array.itemsize == 2 for array in arrays], out._array
+    assert result is not None
+    found: Any = as_vectors(result, *compress(arrays, halves))
+    target, *vectors = [array.view(np.uint16) for array in found]
+    if function in OF_SIGNS:
+        bitwise, mask = OF_SIGNS[function]
+        compute(bitwise, target, vectors[0], mask)
         return out
     size = 2 * target.size  # converting an element costs as much as computing it
-    if ufunc.__name__ in ARITHMETIC and all(array.itemsize == 2 for array in flat) and (
+    is_ufunc = isinstance(function, np.ufunc)
+    if is_ufunc and function.__name__ in ARITHMETIC and all(halves) and (
             loop := arithmetic[out._dtype.name].compiled(SLOW * target.size)) is not None:
-        bits, operation = [array.view(np.uint16) for array in (*flat, target)], ARITHMETIC.index(ufunc.__name__)
-        each_block(lambda part: loop(*[array[part] for array in bits], operation), target.size, LARGE, size)
+        operation = ARITHMETIC.index(function.__name__)
+        each_block(lambda part: loop(*[array[part] for array in (*vectors, target)], operation), target.size, LARGE,
+                   size)
         return out
+    widen, narrow = ways_of(out._dtype.np, SLOW * target.size)
 
     def work(part: slice) -> None:
-        wide = []
-        for array in flat:
-            if array.itemsize == 2:
-                narrow = array[part]
-                wide.append(np.empty(narrow.shape, float32.np))
-                convert(narrow, wide[-1])
-            else:
-                wide.append(array)
-        result = next(array for array in wide if array.ndim)
-        convert(ufunc(*wide, out=result), target[part])
+        each, wide = iter(vectors), []
+        for array, half in zip(arrays, halves, strict=True):
+            if half:
+                narrow_part = next(each)[part]
+                array = empty(narrow_part.shape, float32.np)
+                widen(narrow_part, array)
+            wide.append(array)
+        narrow(function(*wide, out=wide[halves.index(True)]) if is_ufunc else function(*wide, *rest), target[part])
 
     each_block(work, target.size, SMALL, size)
     return out
+
+
+def of_half(function: Any, numbers: list[Any], halves: list[bool], spec: Spec, rest: tuple[Any, ...]) -> Callable[
+        ..., Tensor]:
+    """Return what computes a function of operands of half precision, laid out as the result, in float32. ``numbers``
+    are the other operands.
+    """
+    shape, dtype, stride = spec.shape or (), spec.dtype, spec.stride
+    count, is_ufunc = prod(shape), isinstance(function, np.ufunc) and not rest
+    if count > SMALL or stride is not None:
+        def in_blocks(*arrays: Any) -> Tensor:
+            given = [array if half else number for array, half, number in zip(arrays, halves, numbers, strict=True)]
+            return in_wide_blocks(function, given, empty_tensor(spec), rest)
+
+        return in_blocks
+    if function in OF_SIGNS:
+        bitwise, mask = OF_SIGNS[function]
+        return lambda x: from_array(np.asarray(bitwise(x.view(np.uint16), mask)).view(dtype.np), dtype)
+    by_loop = is_ufunc and function.__name__ in ARITHMETIC and all(halves)
+    operation = ARITHMETIC.index(function.__name__) if by_loop else -1
+
+    def run(*arrays: Any) -> Tensor:
+        out = allocate(shape, dtype.np)
+        target = out.view(np.uint16)
+        if by_loop and (loop := arithmetic[dtype.name].compiled(SLOW * count)) is not None:
+            loop(*[array.view(np.uint16) for array in arrays], target, operation)
+            return from_array(out, dtype)
+        (widen, narrow), wide, last = ways_of(dtype.np, SLOW * count), [], None
+        for array, half, number in zip(arrays, halves, numbers, strict=True):
+            if half:
+                last = empty(shape, float32.np)
+                widen(array.view(np.uint16), last)
+            wide.append(last if half else number)
+        narrow(silent().run(function, *wide, out=last) if is_ufunc else silent().run(function, *wide, *rest), target)
+        return from_array(out, dtype)
+
+    return run
 
 
 # -- fast paths --------------------------------------------------------------------------------------------------------
@@ -300,6 +348,7 @@ def of_few_converted(meta: Pointwise, row: Rows, general: Rows) -> Rows:
     integers = INTEGERS & meta.takes if meta.kind == "float" else frozenset()
     results = {dtype: bool_ if meta.kind == "bool" else dtype for dtype in halves} | dict.fromkeys(integers, float32)
     function = row.ufunc if isinstance(row, PreparedUfunc) else row  # without further arguments
+    settled = general.settled  # type: ignore[attr-defined]
     exact = function in EXACT
 
     def taken(args: tuple[Any, ...], dtype: DType) -> list[Any] | None:
@@ -324,6 +373,23 @@ def of_few_converted(meta: Pointwise, row: Rows, general: Rows) -> Rows:
                 given.append(arg)
         return given
 
+    def of_one(self: Any, *rest: Any) -> Any:
+        if not rest and (run := settled.get((self._layout or self._layout_of_plans(),))) is not None:
+            return run(self._array)
+        return call(self, *rest)
+
+    def of_two(self: Any, other: Any, *rest: Any) -> Any:
+        if not rest and self.__class__ in TENSOR_TYPES and other.__class__ in TENSOR_TYPES and (run := settled.get(
+                (self._layout or self._layout_of_plans(), other._layout or other._layout_of_plans()))) is not None:
+            return run(self._array, other._array)
+        return call(self, other, *rest)
+
+    def of_three(*args: Any) -> Any:
+        if len(args) == count and all([arg.__class__ in TENSOR_TYPES for arg in args]) and (  # noqa: C419
+                run := settled.get(tuple([arg._layout or arg._layout_of_plans() for arg in args]))) is not None:
+            return run(*[arg._array for arg in args])
+        return call(*args)
+
     def call(*args: Any) -> Any:
         first = args[1 if 0 in unpromoted or args[0].__class__ not in TENSOR_TYPES else 0]
         dtype: Any = first._dtype if first.__class__ in TENSOR_TYPES else None
@@ -338,7 +404,9 @@ def of_few_converted(meta: Pointwise, row: Rows, general: Rows) -> Rows:
                 return from_array(array, result)
         return general(*args)
 
-    return call if results else general
+    if not results:
+        return general
+    return (call, of_one, of_two, of_three)[count if halves else 0]
 
 
 def in_dtype(row: Rows, arrays: list[Any], dtype: np.dtype) -> np.ndarray:

@@ -225,6 +225,9 @@ at_each, at_rows = ({name: ByDType(f"{name}_{kind}", True, "il" if name == "copy
 cumsum, cumprod, distances, sum_bags = (ByDType(name, True) for name in ("cumsum", "cumprod", "distances", "sum_bags"))
 fmod, remainder, floor_divide = (ByDType(name, True) for name in ("fmod", "remainder", "floor_divide"))
 trunc_divide = ByDType("trunc_divide", True, "il")
+#: Rounded quotients in half precision, which rounds each step, by dtype.
+floor_divide_half, trunc_divide_half = ({kind: Loop(f"{name}_{kind}", True) for kind in ("float16", "bfloat16")}
+                                        for name in ("floor_divide", "trunc_divide"))
 #: Which replace a hundred passes, or a slow function of SciPy.
 polynomial, digamma = ByDType("polynomial", least=0), ByDType("digamma", least=0)
 multiply_along = ByDType("multiply_along", True, "d")

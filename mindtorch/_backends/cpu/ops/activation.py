@@ -15,7 +15,7 @@ from ...common.lines import lines_and_factors
 from ...random import sampling
 from ...random.default import default_generator
 from . import CPU_KERNELS
-from .comparison import INTEGERS, chosen as selected, clamped
+from .comparison import INTEGERS, chosen as selected, clamped, extreme
 from .pointwise import exp_of, has_vectors, in_blocks, number, sigmoid
 from .reduction import to_opmath
 from .special import scipy_function
@@ -91,7 +91,7 @@ def relu(x: Any) -> Any:
     size, dtype = x.size, x.dtype
     if SHORT <= size < LARGE and dtype.kind == "f":
         return x.clip(ZEROS[dtype], INFINITIES[dtype])
-    return np.maximum(ZEROS[dtype], x) if size < LARGE else clamped(x, 0)
+    return extreme(np.maximum, ZEROS[dtype], x) if size < LARGE else clamped(x, 0)
 
 
 def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:

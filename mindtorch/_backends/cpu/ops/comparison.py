@@ -21,26 +21,44 @@ def shift(side: Callable[..., Any], x: Any, count: Any) -> Any:
     x = np.asarray(x)
     bits = x.dtype.itemsize * 8
     if isinstance(count, int) and 0 <= count < bits:
+        if side is np.left_shift:  # which NumPy computes number by number
+            return np.multiply(x, np.asarray(1 << count).astype(x.dtype))
         return side(x, x.dtype.type(count))
     out_of_range = np.less(count, 0) | np.greater_equal(count, bits)
     rest = np.where(np.less(x, 0), -1, 0).astype(x.dtype) if side is np.right_shift else x.dtype.type(0)
     return np.where(out_of_range, rest, side(x, np.where(out_of_range, 0, count).astype(x.dtype)))
 
 
+#: From this many elements on, ``np.clip``, with its slower call, beats two ufuncs.
+MANY = 1 << 12
+#: Bounds of a line of integers, and elements for which making it pays.
+LINE, LINES = 1 << 10, 1 << 15
+
+
+def extreme(ufunc: np.ufunc, bound: Any, x: Any) -> Any:
+    """Return the maximum or minimum of a bound and an array. Of integers, NumPy has SIMD loops for two arrays only."""
+    if x.__class__ is not np.ndarray or x.size < LINES or x.dtype.kind not in "iu" or np.ndim(bound) or (
+            not x.flags.c_contiguous):
+        return ufunc(bound, x)
+    out, line = allocate(x.shape, x.dtype), np.full(LINE, bound, x.dtype)
+    source, target = x.reshape(-1), out.reshape(-1)
+    whole = x.size // LINE * LINE
+    lines, into = source[:whole].reshape(-1, LINE), target[:whole].reshape(-1, LINE)
+    each_block(lambda at: ufunc(lines[at], line, out=into[at]), len(lines), LARGE // LINE, x.size)
+    ufunc(source[whole:], bound, out=target[whole:])
+    return out
+
+
 def clamp(x: Any, low: Any = None, high: Any = None) -> Any:
     """Clamp between bounds. Of two zeros, NumPy returns the second operand's, here the input's, as ATen does."""
     if low is not None:
-        x = np.maximum(low, x)
-    return x if high is None else np.minimum(high, x)
-
-
-#: From this many elements on, ``np.clip``, with its slower call, beats two ufuncs.
-MANY = 1 << 12
+        x = extreme(np.maximum, low, x)
+    return x if high is None else extreme(np.minimum, high, x)
 
 
 def clamped(x: Any, low: Any = None, high: Any = None) -> Any:
     """Clamp between numbers; a large array in one pass, with infinite bounds if need be."""
-    if x.size < MANY or (x.dtype.kind != "f" and (low is None or high is None)):
+    if x.size < MANY or x.dtype.kind != "f":
         return clamp(x, low, high)
     low, high = -inf if low is None else low, inf if high is None else high
     return compute(np.clip, allocate(x.shape, x.dtype), x, low, high)
@@ -55,12 +73,22 @@ def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, ne
         out = np.empty_like(x)
         out.real, out.imag = nan_to_num(x.real, nan, posinf, neginf), nan_to_num(x.imag, nan, posinf, neginf)
         return out
-    out = x.copy()
-    if x.dtype.kind not in "biu" and (total := np.add.reduce(x, None)) - total != 0:  # else all numbers are finite
-        largest = np.nextafter(x.dtype.type(np.inf), x.dtype.type(0))
-        for found, value in ((np.isnan(x), nan or 0.0), (x == np.inf, largest if posinf is None else posinf),
-                             (x == -np.inf, -largest if neginf is None else neginf)):
-            np.copyto(out, x.dtype.type(value), where=found)
+    out, dtype = x.copy(), x.dtype
+    if dtype.kind in "biu":
+        return out
+    if dtype.itemsize == 2:  # by bits, since NumPy compares half precision slowly
+        infinite, sign = np.asarray(inf, dtype).view(np.uint16), np.uint16(0x8000)
+        x = x.view(np.uint16)
+        some, places = (x & ~sign).max(initial=0) >= infinite, (infinite, infinite | sign)
+        if some:
+            found = [(x & ~sign) > infinite, *[x == place for place in places]]
+    elif some := (total := np.add.reduce(x, None)) - total != 0:
+        found = [np.isnan(x), x == inf, x == -inf]
+    if some:  # else all numbers are finite
+        largest = np.nextafter(dtype.type(inf), dtype.type(0))
+        for where, value in zip(found, (nan or 0.0, largest if posinf is None else posinf,
+                                        -largest if neginf is None else neginf), strict=True):
+            np.copyto(out, dtype.type(value), where=where)
     return out
 
 
@@ -141,8 +169,10 @@ CPU_KERNELS.update({
     "bitwise_not": np.invert,
     "clamp": clamped,
     "clamp.Tensor": clamp,
-    **{f"clamp_{end}{overload}": row for end, row in (("min", clamp), ("max", lambda x, high: clamp(x, None, high)))
-       for overload in ("", ".Tensor")},
+    "clamp_min": clamped,
+    "clamp_max": lambda x, high: clamped(x, None, high),
+    "clamp_min.Tensor": clamp,
+    "clamp_max.Tensor": lambda x, high: clamp(x, None, high),
     "heaviside": lambda x, values: np.where(np.equal(x, 0), values, np.greater(x, 0).astype(x.dtype)),
     "where.self": chosen,
     "masked_fill.Scalar": masked_fill,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, lru_cache, wraps
-from math import e, log2, prod
+from math import e, log2, pi, prod
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,8 @@ def _divisor(x: Any, y: Any) -> Any:
 
 def is_idle(x: Any, factor: Any) -> bool:
     """Whether a factor is 1 and leaves each element as it is: complex infinities become NaN."""
-    return bool(factor == 1) and (not np.iscomplexobj(x) or bool(np.isfinite(x).all()))
+    return bool(factor == 1) and ((x.__class__ is np.ndarray and x.dtype.kind != "c") or not np.iscomplexobj(x)
+                                  or bool(np.isfinite(x).all()))
 
 
 def times(x: Any, factor: Any) -> Any:
@@ -82,21 +83,29 @@ def divided_by(function: Callable[[Any, Any], Any], by_loop: loops.ByDType) -> C
 SLOW = 16  #: how much longer NumPy takes for a division than for most functions
 
 
-def looped(by_loop: loops.ByDType, x: np.ndarray, y: np.ndarray | None = None, *settings: Any) -> np.ndarray | None:
-    """Compute a function of arrays, of which the second may have one element, by a loop; None without one."""
+def looped(by_loop: loops.ByDType | dict[str, loops.Loop], x: np.ndarray, y: np.ndarray | None = None,
+           *settings: Any) -> np.ndarray | None:
+    """Compute a function of arrays, of which the second may have one element, by a loop, or by that of their dtype of
+    half precision; None without one.
+    """
     shape = x.shape
     if y is not None and y.shape != shape and (y.size > 1 or y.ndim > x.ndim):
         shape = np.broadcast_shapes(shape, y.shape)
         x, y = np.broadcast_to(x, shape), np.broadcast_to(y, shape)
     arrays = [a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in (x, y) if a is not None]
-    loop = by_loop.compiled(SLOW * x.size, *arrays)
+    if isinstance(by_loop, dict):
+        loop = by_loop[x.dtype.name].compiled(SLOW * x.size)
+    else:
+        loop = by_loop.compiled(SLOW * x.size, *arrays)
     if loop is None:
         return None
     out = allocate(shape, x.dtype)
+    *flat, target = [*arrays, out] if isinstance(by_loop, loops.ByDType) else [
+        a.view(np.uint16) for a in (*arrays, out)]
     if out.size < LARGE:
-        loop(*arrays, out, *settings)
+        loop(*flat, target, *settings)
         return out
-    *flat, target = [a.reshape(-1) for a in (*arrays, out)]
+    *flat, target = [a.reshape(-1) for a in (*flat, target)]
     each_block(lambda part: loop(*[a[part] if a.size > 1 else a for a in flat], target[part], *settings), out.size,
                LARGE, out.size)
     return out
@@ -104,7 +113,8 @@ def looped(by_loop: loops.ByDType, x: np.ndarray, y: np.ndarray | None = None, *
 
 def truncated(x: Any, y: Any) -> Any:
     if not _is_integer(x):
-        return np.trunc(np.divide(x, y))
+        found = looped(loops.trunc_divide_half, x, y) if np.result_type(x, y).itemsize == 2 else None
+        return np.trunc(np.divide(x, y)) if found is None else found
     quotient = np.floor_divide(x, y)
     return quotient + ((quotient < 0) & (quotient * y != x))
 
@@ -114,6 +124,8 @@ def floor_divide(x: Any, y: Any) -> Any:
     dtype = np.result_type(x, y)
     if dtype.itemsize > 2 or dtype.kind in "biu":
         return floored(x, y)
+    if (found := looped(loops.floor_divide_half, x, y)) is not None:
+        return found
     rest, exact = np.fmod(x, y), x / y
     quotient = (x - rest) / y
     quotient = np.where((rest != 0) & ((y < 0) != (rest < 0)), quotient - dtype.type(1), quotient)
@@ -147,10 +159,20 @@ def power(x: Any, y: Any) -> Any:
     return np.where(y < 0, of_unit, np.power(x, np.maximum(y, 0)))
 
 
+def product(x: Any, y: Any, out: Any) -> Any:
+    """Multiply two arrays into a third, or a new one; bfloat16 by a loop where there is one."""
+    by_loop = loops.arithmetic.get(x.dtype.name) if x.flags.c_contiguous and y.flags.c_contiguous else None
+    if by_loop is not None and (loop := by_loop.compiled(SLOW * x.size)) is not None:
+        out = np.empty_like(x) if out is None else out
+        loop(*[array.view(np.uint16) for array in (x, y, out)], loops.ARITHMETIC.index("multiply"))
+        return out
+    return np.multiply(x, y, out)
+
+
 #: Exponents whose powers round differently from ``exp(y * log(x))``. PyTorch has C's ``pow`` for float16: it takes
 #: other roots of -0 and of negative infinity.
 EXACT_POWERS: dict[Any, Callable[..., Any]] = {
-    0.5: np.sqrt, 2: np.square, 3: lambda x, out: np.multiply(np.multiply(x, x, out), x, out),
+    0.5: np.sqrt, 2: np.square, 3: lambda x, out: product(product(x, x, out), x, out),
     -0.5: lambda x, out: np.divide(1, np.sqrt(x, out), out), -1: lambda x, out: np.divide(1, x, out),
     -2: lambda x, out: np.divide(1, np.multiply(x, x, out), out),
 }
@@ -168,7 +190,7 @@ def rsqrt(x: Any) -> Any:
 def sign(x: Any) -> Any:
     """Return the sign, which is 0 for NaN."""
     if x.dtype.kind == "f":
-        return np.greater(x, 0) - np.less(x, 0).astype(x.dtype)
+        return np.subtract(np.greater(x, 0), np.less(x, 0), dtype=x.dtype)
     return x.copy() if x.dtype.kind == "b" else np.sign(x)
 
 
@@ -188,7 +210,7 @@ def ldexp(x: Any, exponent: Any) -> Any:
 
 
 def sinc(x: Any) -> Any:
-    y = np.multiply(x, np.pi)
+    y = np.multiply(x, pi)
     return np.where(np.equal(x, 0), 1, np.sin(y) / y)
 
 
@@ -365,7 +387,20 @@ def unless_integer(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def angle(x: Any) -> Any:
     if x.dtype.kind == "c":
         return np.arctan2(x.imag, x.real)
-    return np.where(np.isnan(x), x, np.where(x < 0, x.dtype.type(np.pi), x.dtype.type(0)))
+    out = np.multiply(np.less(x, 0), x.dtype.type(pi), out=np.empty(x.shape, x.dtype))
+    np.copyto(out, x, where=np.isnan(x))
+    return out
+
+
+def copysign(x: Any, y: Any) -> Any:
+    """Join the bits of the number and of its sign: NumPy has no SIMD loop of it."""
+    if x.__class__ is not np.ndarray or x.dtype.char not in "fd" or np.result_type(x, y) != x.dtype or x.size <= FEW:
+        return np.copysign(x, y)
+    dtype = np.dtype(f"u{x.itemsize}")
+    sign = dtype.type(1 << 8 * x.itemsize - 1)
+    signs = np.asarray(y, x.dtype).view(dtype) & sign
+    out = x.view(dtype) & ~sign
+    return (np.bitwise_or(out, signs, out) if signs.size == out.size else out | signs).view(x.dtype)
 
 
 def complex_(real: Any, imag: Any) -> Any:
@@ -376,7 +411,7 @@ def complex_(real: Any, imag: Any) -> Any:
 
 
 CPU_KERNELS.add(sign, sgn, sinc, angle, np.sqrt, np.exp, np.exp2, np.expm1, np.log, np.log2,
-                np.log10, log1p, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh, np.deg2rad,
+                np.log10, log1p, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh,
                 np.nextafter, np.gcd, np.lcm)
 CPU_KERNELS.update({
     **{f"a{name[3:]}": getattr(np, name)
@@ -400,7 +435,8 @@ CPU_KERNELS.update({
     "pow.Tensor_Scalar": in_blocks(power_of_number, writes=True, loop=loops.cube, settings=(3,)),
     "pow.Scalar": lambda x, y: np.ones_like(y) if x == 1 else power(x, y),
     "neg": np.negative,
-    "rad2deg": lambda x: x * x.dtype.type(180 / np.pi),  # NumPy rounds the quotient otherwise
+    "deg2rad": lambda x: x * x.dtype.type(pi / 180),  # NumPy has no SIMD loop of it
+    "rad2deg": lambda x: x * x.dtype.type(180 / pi),  # NumPy rounds the quotient otherwise
     "abs": np.absolute,
     "signbit": lambda x: np.signbit(x) if x.dtype.kind == "f" else np.less(x, 0),
     "reciprocal": lambda x: 1 / x,
@@ -414,8 +450,8 @@ CPU_KERNELS.update({
     "round": unless_integer(np.rint),
     "round.decimals": round_to,
     "frac": lambda x: x - np.trunc(x),
-    "copysign.Tensor": np.copysign,
-    "copysign.Scalar": np.copysign,
+    "copysign.Tensor": copysign,
+    "copysign.Scalar": copysign,
     "ldexp.Tensor": ldexp,
     "frexp.Tensor": np.frexp,
     "lerp.Tensor": lerp,

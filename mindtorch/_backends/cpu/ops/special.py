@@ -10,6 +10,7 @@ import numpy as np
 
 from ...._base import loops
 from ...._base.loops.coefficients import ARTANH_ERF, ERFINV, ERFINV_FAR, float32s
+from ...common.half import converted
 from . import CPU_KERNELS
 from .pointwise import held, in_blocks, looped
 
@@ -92,7 +93,11 @@ def logit(x: Any, eps: float | None = None) -> Any:
     if eps is not None:
         low = held(eps, x.dtype)
         x = np.where(x < low, low, np.minimum(x, 1 - low))
-    return np.log(x / (1 - x))
+    half, single = x.dtype, np.dtype(np.float32)
+    if half.itemsize > 2 or x.size < FEW:
+        return np.log(x / (1 - x))
+    wide, rounded = converted(x, single), lambda y: converted(converted(y, half), single)
+    return converted(np.log(rounded(wide / rounded(1 - wide))), half)
 
 
 def lgamma(x: Any) -> Any:

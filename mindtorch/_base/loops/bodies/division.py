@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 from numba.extending import intrinsic
 
+from .half import from_bfloat16, from_float16, to_bfloat16, to_float16
 from .writing import FLOATS, fma, loop
 
 remainder_of: Any = intrinsic(lambda typing, x, y: (
@@ -16,13 +17,21 @@ remainder_of: Any = intrinsic(lambda typing, x, y: (
 INFINITE = math.inf
 
 
-def division(name: str, finish: Callable[[Any, Any, Any], Any]) -> None:
-    """Build the loop of a function of each dividend, its divisor, of which there may be one, and what is left.
+#: How elements of an array become the numbers of the computation, and how those become elements again.
+as_is = njit(inline="always")(lambda x: x)
+HALVES = {"float16": (from_float16, to_float16), "bfloat16": (from_bfloat16, to_bfloat16)}
+
+
+def division(name: str, finish: Callable[[Any, Any, Any], Any], half: str = "") -> None:
+    """Build the loop of a function of each dividend, its divisor, of which there may be one, and what is left; of a
+    dtype of half precision, computed in float32, or of floats.
 
     The quotient of two floats, rounded down, is the right integer or one above it, and what is left is a float: ``fma``
     is exact. The rest of larger quotients is C's.
     """
     finished = njit(inline="always")(finish)
+    read, write = HALVES[half] if half else (as_is, as_is)
+    single = bool(half)
 
     @njit(inline="always")
     def step(x: Any, y: Any, limit: Any, out: Any, i: Any) -> Any:
@@ -30,40 +39,63 @@ def division(name: str, finish: Callable[[Any, Any, Any], Any]) -> None:
         quotient = np.floor(dividend / divisor)
         rest = fma(-quotient, divisor, dividend)
         rest = rest + divisor if rest < 0 else rest
-        out[i] = finished(x, y, rest if x > 0 else -rest if x < 0 else x)
+        out[i] = write(finished(x, y, rest if x > 0 else -rest if x < 0 else x))
         return not (quotient < limit and divisor < INFINITE)
 
     def body(x: Any, y: Any, out: Any) -> None:
-        limit, left = x.dtype.type(1 << (22 if x.itemsize == 4 else 51)), False
+        limit, left = np.float32(1 << 22) if single else x.dtype.type(1 << (22 if x.itemsize == 4 else 51)), False
         if len(y) == 1:
-            divisor = y[0]
+            divisor = read(y[0])
             for i in range(len(x)):
-                left |= step(x[i], divisor, limit, out, i)
+                left |= step(read(x[i]), divisor, limit, out, i)
         else:
             for i in range(len(x)):
-                left |= step(x[i], y[i], limit, out, i)
+                left |= step(read(x[i]), read(y[i]), limit, out, i)
         if left:
             for i in range(len(x)):
-                divisor = y[i if len(y) > 1 else 0]
-                if not (np.floor(abs(x[i]) / abs(divisor)) < limit and abs(divisor) < INFINITE):
-                    out[i] = finished(x[i], divisor, remainder_of(x[i], divisor))
+                dividend, divisor = read(x[i]), read(y[i if len(y) > 1 else 0])
+                if not (np.floor(abs(dividend) / abs(divisor)) < limit and abs(divisor) < INFINITE):
+                    out[i] = write(finished(dividend, divisor, remainder_of(dividend, divisor)))
 
-    body.__name__ = body.__qualname__ = name
-    loop("T[::1]", "T[::1]", "T[::1]", of=FLOATS)(body)
+    body.__name__ = body.__qualname__ = f"{name}_{half}" if half else name
+    if half:
+        loop("uint16[::1]", "uint16[::1]", "uint16[::1]")(body)
+    else:
+        loop("T[::1]", "T[::1]", "T[::1]", of=FLOATS)(body)
 
 
-def quotient_below(x: Any, y: Any, rest: Any) -> Any:
-    """Return the quotient, rounded down, by the steps of ATen and NumPy."""
-    quotient = (x - rest) / y
-    quotient = quotient - 1 if rest != 0 and (y < 0) != (rest < 0) else quotient
-    below = np.floor(quotient)
-    below = below + 1 if quotient - below > 0.5 else below
-    return x / y if y == 0 else x / y * 0 if quotient == 0 else below
+def quotient_below(rounded: Any) -> Callable[[Any, Any, Any], Any]:
+    """Return the function of the quotient, rounded down, by the steps of ATen and NumPy, each of which is rounded."""
+    def quotient_of(x: Any, y: Any, rest: Any) -> Any:
+        quotient = rounded(rounded(x - rest) / y)
+        quotient = rounded(quotient - 1) if rest != 0 and (y < 0) != (rest < 0) else quotient
+        below = np.floor(quotient)
+        below = rounded(below + 1) if quotient - below > 0.5 else below
+        return x / y if y == 0 else x / y * 0 if quotient == 0 else below
+
+    return quotient_of
+
+
+def divisions_of_half(half: str) -> None:
+    """Build the loops of rounded quotients in half precision."""
+    read, write = HALVES[half]
+    rounded = njit(inline="always")(lambda x: read(write(x)))
+    division("floor_divide", quotient_below(rounded), half)
+    truncated = njit(inline="always")(lambda x, y: np.trunc(rounded(x / y)))
+
+    def body(x: Any, y: Any, out: Any) -> None:
+        for i in range(len(x)):
+            out[i] = write(truncated(read(x[i]), read(y[i if len(y) > 1 else 0])))
+
+    body.__name__ = body.__qualname__ = f"trunc_divide_{half}"
+    loop("uint16[::1]", "uint16[::1]", "uint16[::1]")(body)
 
 
 division("fmod", lambda x, y, rest: rest)
 division("remainder", lambda x, y, rest: rest + y if rest != 0 and (y < 0) != (rest < 0) else rest)
-division("floor_divide", quotient_below)
+division("floor_divide", quotient_below(as_is))
+divisions_of_half("float16")
+divisions_of_half("bfloat16")
 
 
 @loop("T[::1]", "T[::1]", "T[::1]", of=("int32", "int64"))
