@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ...common.blocks import BLOCK, LARGE, each_block
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
 from .pointwise import number
-from .reduction import FEW, ONES, add, mean, to_opmath, total
+from .reduction import FEW, add, as_dtype, is_half, mean, to_opmath, total
 
 Array = np.ndarray
 
@@ -65,52 +66,104 @@ def normalised(x: Array, weight: Any, bias: Any, groups: Groups, eps: float) -> 
     return affine(centred, weight, bias, groups).reshape(x.shape), middle, rstd
 
 
-def of_few(x: Array, weight: Any, bias: Any, groups: Groups, eps: float, each: Any) -> Callable[..., Any] | None:
-    """Return the function that normalises few float32 or float64 numbers, with moments of the shape ``each``; None for
-    other inputs.
+#: Most numbers in rows that a product with a matrix sums.
+ACROSS = 128
+
+
+class Few:
+    """Few numbers as rows that share moments. A product with a matrix of ones sums each row, and repeats the sum; other
+    operands have as many elements, too, since NumPy takes three times as long to broadcast them.
     """
-    if not (x.dtype.char in "fd" and 0 < x.size <= FEW and x.flags.c_contiguous
-            and all(given is None or given.dtype == x.dtype for given in (weight, bias))):
-        return None
-    outer, shape, over, shared = x.shape, groups.shape, groups.over, groups.affine
-    count, one, least = (number(value, x.dtype) for value in (groups.elements, 1, eps))
 
-    def of_rows(x: Array, weight: Any, bias: Any) -> tuple[Array, Array, Array]:
-        x = x.reshape(shape)
-        middle = x.dot(ones)
-        middle /= count
-        centred = x - middle[:, None]
-        spread = (centred * centred).dot(ones)
-        spread /= count
-        spread += least
-        rstd = np.divide(one, np.sqrt(spread, spread), spread)
-        centred *= rstd[:, None]
-        if weight is not None:
-            centred *= weight.reshape(-1)
-        if bias is not None:
-            centred += bias.reshape(-1)
-        return centred.reshape(outer), middle.reshape(each), rstd.reshape(each)
+    @classmethod
+    def of(cls, groups: Groups, eps: float, x: Array, *parameters: Any) -> Few | None:
+        """Return None for many numbers, or more than one dtype."""
+        fits = x.dtype.char in "fd" and 0 < x.size <= FEW and groups.elements <= ACROSS and all(
+            given is None or given.dtype == x.dtype for given in parameters)
+        return cls(groups, eps, x) if fits else None
 
-    if over == (1,):
-        ones = ONES[x.dtype.char][shape[1]]  # BLAS sums rows in a fifth of NumPy's time
-        return of_rows
+    def __init__(self, groups: Groups, eps: float, x: Array) -> None:
+        count, dtype = groups.elements, x.dtype
+        self.outer, self.rows, self.dtype = x.shape, (x.size // count, count), dtype
+        #: The shape of each channel's parts, for rows that are not together.
+        self.parts = (*x.shape[:2], count // len(x)) if groups.over[0] == 0 and len(x) > 1 else None
+        self.inner, self.affine, self.shared = groups.shape, groups.affine, groups.shared
+        if groups.over[0] == 0:
+            self.inner, self.affine, self.shared = self.rows, (self.rows[0], 1), (1,)
+        self.sums = np.ones((count, count), dtype)
+        self.count, self.least, self.ones = (np.full(self.rows, value, dtype) for value in (count, eps, 1))
 
-    def run(x: Array, weight: Any, bias: Any) -> tuple[Array, Array, Array]:
-        x = x.reshape(shape)
-        middle = add(x, over, None, None, True) / count
+    @cached_property
+    def means(self) -> Array:
+        return self.sums / self.dtype.type(self.rows[1])
+
+    def together(self, x: Array) -> Array:
+        """Return rows, which may share memory with ``x``."""
+        if self.parts is not None:
+            x = x.reshape(self.parts).swapaxes(0, 1)
+        return x.reshape(self.rows)
+
+    def apart(self, rows: Array) -> Array:
+        """Return new rows as the array they were made of."""
+        if self.parts is None:
+            return rows.reshape(self.outer)
+        samples, channels, each = self.parts
+        return rows.reshape(channels, samples, each).swapaxes(0, 1).reshape(self.outer)
+
+    def scaled(self, x: Array, weight: Any, bias: Any = None) -> Array:
+        """Multiply rows by the weight and add the bias, in place."""
+        if weight is not None or bias is not None:
+            inner = x.reshape(self.inner)
+            if weight is not None:
+                np.multiply(inner, weight.reshape(self.affine), inner)
+            if bias is not None:
+                np.add(inner, bias.reshape(self.affine), inner)
+        return x
+
+    def moments(self, x: Array) -> tuple[Array, Array, Array]:
+        """Return the centred rows, the means and the variances."""
+        middle = x.dot(self.sums)
+        np.divide(middle, self.count, middle)
         centred = x - middle
-        spread = add(centred * centred, over, None, None, True)
-        spread /= count
-        spread += least
-        rstd = np.divide(one, np.sqrt(spread, spread), spread)
-        centred *= rstd
-        if weight is not None:
-            centred *= weight.reshape(shared)
-        if bias is not None:
-            centred += bias.reshape(shared)
-        return centred.reshape(outer), middle.reshape(each), rstd.reshape(each)
+        spread = (centred * centred).dot(self.sums)
+        return centred, middle, np.divide(spread, self.count, spread)
 
-    return run
+    def normal(self, centred: Array, spread: Array, weight: Any, bias: Any) -> Array:
+        """Return the normalised array. Writes the reciprocals of the standard deviations over the variances."""
+        np.add(spread, self.least, spread)
+        np.divide(self.ones, np.sqrt(spread, spread), spread)
+        np.multiply(centred, spread, centred)
+        return self.apart(self.scaled(centred, weight, bias))
+
+    def normalised(self, x: Array, weight: Any, bias: Any) -> Array:
+        centred, _, spread = self.moments(self.together(x))
+        return self.normal(centred, spread, weight, bias)
+
+    def with_moments(self, each: Any) -> Callable[..., tuple[Array, Array, Array]]:
+        """Return the function that returns the means and the reciprocals of the deviations, too, in a shape."""
+        def run(x: Array, weight: Any, bias: Any) -> tuple[Array, Array, Array]:
+            centred, middle, spread = self.moments(self.together(x))
+            out = self.normal(centred, spread, weight, bias)
+            return out, middle[:, 0].reshape(each), spread[:, 0].reshape(each)
+
+        return run
+
+    def gradients(self, grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, mask: Any) -> list[Any]:
+        """Compute what the function ``gradients`` does."""
+        grad, normal, scale = self.together(grad), self.together(x) - middle.reshape(-1, 1), rstd.reshape(-1, 1)
+        np.multiply(normal, scale, normal)
+        found: list[Any] = [None, None, None]
+        if mask[1]:
+            found[1] = add((grad * normal).reshape(self.inner), self.shared).reshape(-1)
+        if mask[2]:
+            found[2] = add(grad.reshape(self.inner), self.shared).reshape(-1)
+        if mask[0]:
+            through = grad if weight is None else self.scaled(grad.copy(), weight)
+            centred = through - through.dot(self.means)
+            np.multiply(normal, (centred * normal).dot(self.means), normal)
+            np.subtract(centred, normal, centred)
+            found[0] = self.apart(np.multiply(centred, scale, centred))
+        return found
 
 
 def gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, groups: Groups, mask: Any,
@@ -139,8 +192,8 @@ def gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, gr
 
 # -- by channel --------------------------------------------------------------------------------------------------------
 
-def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
-                      momentum: float, eps: float) -> tuple[Array, Array, Array]:
+def of_channels(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
+                momentum: float, eps: float) -> tuple[Array, Array, Array]:
     """Normalise by channel. Training also moves running moments towards the batch's, with unbiased variance."""
     groups = by_channel(x.shape)
     if not training:
@@ -162,19 +215,63 @@ def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, runni
     return affine(centred, weight, bias, groups), middle.reshape(-1), rstd.reshape(-1)
 
 
+@partial(Prepared, count=5)
+def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
+                      momentum: float, eps: float) -> Callable[..., Any]:
+    few = Few.of(by_channel(x.shape), eps, x, weight, bias, running_mean, running_var)
+    if few is None or any(running is not None and running.shape != x.shape[1:2]
+                          for running in (running_mean, running_var)):
+        return lambda x, weight, bias, running_mean, running_var: of_channels(
+            x, weight, bias, running_mean, running_var, training, momentum, eps)
+    line = x.shape[1], *[1] * (x.ndim - 2)
+    kept, new, more, less, least, one = (np.full(line[0], value, x.dtype) for value in (
+        1 - momentum, momentum, few.rows[1], few.rows[1] - 1, eps, 1))
+
+    def by_batch(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any) -> tuple[Array, Array, Array]:
+        centred, middle, spread = few.moments(few.together(x))
+        middle = middle[:, 0].copy()
+        if running_mean is not None:
+            np.add(np.multiply(running_mean, kept, running_mean), middle * new, running_mean)
+        if running_var is not None:
+            np.add(np.multiply(running_var, kept, running_var), spread[:, 0] * more / less * new, running_var)
+        out = few.normal(centred, spread, weight, bias)
+        return out, middle, spread[:, 0].copy()
+
+    def by_running(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any) -> tuple[Array, ...]:
+        scale = one / np.sqrt(running_var + least)
+        scale = scale if weight is None else scale * weight.reshape(-1)
+        shift = running_mean * scale
+        out = x * scale.reshape(line)
+        np.add(out, (-shift if bias is None else bias.reshape(-1) - shift).reshape(line), out)
+        return out, np.empty(0, x.dtype), np.empty(0, x.dtype)
+
+    return by_batch if training else by_running
+
+
+@partial(Prepared, count=5)
 def with_update(x: Array, weight: Any, bias: Any, running_mean: Array, running_var: Array, momentum: float,
-                eps: float) -> tuple[Array, ...]:
-    outputs = native_batch_norm(x, weight, bias, running_mean, running_var, True, momentum, eps)
-    return *outputs, np.empty(0, np.uint8)
+                eps: float) -> Callable[..., tuple[Array, ...]]:
+    run = native_batch_norm.prepare(x, weight, bias, running_mean, running_var, True, momentum, eps)
+    assert run is not None
+    return lambda *arrays: (*run(*arrays), np.empty(0, np.uint8))
 
 
+@partial(Prepared, count=7)
 def native_batch_norm_backward(grad: Array, x: Array, weight: Any, running_mean: Any, running_var: Any, save_mean: Any,
-                               save_invstd: Any, train: bool, eps: float, mask: Any) -> list[Any]:
+                               save_invstd: Any, train: bool, eps: float, mask: Any) -> Callable[..., list[Any]]:
     groups = by_channel(x.shape)
-    if train:
-        return gradients(grad, x, save_mean, save_invstd, weight, groups, mask)
-    rstd = reciprocal(to_opmath(running_var), eps)
-    return gradients(grad, x, running_mean, rstd, weight, groups, mask, fixed=True)
+    few = Few.of(groups, eps, x, grad, weight, save_mean, save_invstd) if train else None
+
+    def run(grad: Array, x: Array, weight: Any, running_mean: Any, running_var: Any, save_mean: Any,
+            save_invstd: Any) -> list[Any]:
+        if few is not None:
+            return few.gradients(grad, x, save_mean, save_invstd, weight, mask)
+        if train:
+            return gradients(grad, x, save_mean, save_invstd, weight, groups, mask)
+        rstd = reciprocal(to_opmath(running_var), eps)
+        return gradients(grad, x, running_mean, rstd, weight, groups, mask, fixed=True)
+
+    return run
 
 
 # -- by row ------------------------------------------------------------------------------------------------------------
@@ -334,35 +431,42 @@ def plain_rows(x: Array, weight: Any, *others: Any) -> bool:
 
 
 @partial(Prepared, count=4)
-def native_layer_norm(x: Array, shape: Any, weight: Any, bias: Any, eps: float) -> Callable[..., Any]:
+def native_layer_norm(x: Array, shape: Any, weight: Any, bias: Any, eps: float,
+                      alone: bool = False) -> Callable[..., Any]:
+    """Prepare the normalisation and its moments; without these if it is wanted ``alone``."""
+    if is_half(x):
+        inner = native_layer_norm.prepare(to_opmath(x), shape, to_opmath(weight), to_opmath(bias), eps, alone)
+        assert inner is not None
+        return lambda x, shape, weight, bias: narrowed(inner(to_opmath(x), shape, *map(to_opmath, (weight, bias))), x)
     groups = by_row(x.shape, len(shape))
     each = (*x.shape[:x.ndim - len(shape)], *(1,) * len(shape))
-    few = of_few(x, weight, bias, groups, eps, each)
+    few = Few.of(groups, eps, x, weight, bias)
     by_lines = plain_rows(x, weight, bias) and groups.shape[1] < LONG
     loop = loops.layer_norm.taking(x) if by_lines else None
     if few is not None and loop is None:  # in programs, loops begin at fewer elements
-        return lambda x, shape, weight, bias: few(x, weight, bias)
+        short = few.normalised if alone else few.with_moments(each)
+        return lambda x, shape, weight, bias: short(x, weight, bias)
     if loop is not None and x.size < BLOCK:
         outer, rows, dtype = x.shape, groups.shape, x.dtype
         factor, shift = (np.full(rows[1], number, dtype) for number in (1, 0))  # without weight or bias
 
-        def at_once(x: Array, shape: Any, weight: Any, bias: Any) -> tuple[Array, Array, Array]:
+        def at_once(x: Array, shape: Any, weight: Any, bias: Any) -> Any:
             out, middle, rstd = np.empty(rows, dtype), np.empty(each, dtype), np.empty(each, dtype)
             loop(x.reshape(rows), factor if weight is None else weight, shift if bias is None else bias, eps, out,
                  middle, rstd)
-            return out.reshape(outer), middle, rstd
+            return out.reshape(outer) if alone else (out.reshape(outer), middle, rstd)
 
         if all(given is None or given.flags.c_contiguous for given in (weight, bias)):
             return at_once
 
-    def run(x: Array, shape: Any, weight: Any, bias: Any) -> tuple[Array, Array, Array]:
+    def run(x: Array, shape: Any, weight: Any, bias: Any) -> Any:
         if by_lines:
             weight, bias = [None if given is None else given.reshape(-1) for given in (weight, bias)]
             out, middle, rstd = normalised_rows(x.reshape(groups.shape), weight, bias, eps)
             out = out.reshape(x.shape)
         else:
             out, middle, rstd = normalised(x, weight, bias, groups, eps)
-        return out, middle.reshape(each), rstd.reshape(each)
+        return out if alone else (out, middle.reshape(each), rstd.reshape(each))
 
     return run
 
@@ -371,11 +475,16 @@ def native_layer_norm(x: Array, shape: Any, weight: Any, bias: Any, eps: float) 
 def layer_norm(x: Array, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5,
                cudnn_enable: bool = True) -> Callable[..., Array] | None:
     """Prepare ``native_layer_norm`` of one dtype, of which the moments are not wanted."""
-    if not x.size or x.dtype.char not in "fd" or not shape or x.shape[-len(shape):] != shape or any(
+    if not x.size or not (x.dtype.char in "fd" or is_half(x)) or not shape or x.shape[-len(shape):] != shape or any(
             given is not None and (given.dtype is not x.dtype or given.shape != shape) for given in (weight, bias)):
         return None
-    run = native_layer_norm.prepare(x, shape, weight, bias, eps)
-    return lambda x, shape, weight=None, bias=None: run(x, shape, weight, bias)[0]  # type: ignore[misc]
+    run = native_layer_norm.prepare(x, shape, weight, bias, eps, True)
+    return lambda x, shape, weight=None, bias=None: run(x, shape, weight, bias)  # type: ignore[misc]
+
+
+def narrowed(found: Any, like: Array) -> Any:
+    """Return a normalisation in the dtype of an array: of half precision only it is rounded here, not its moments."""
+    return (as_dtype(found[0], like.dtype), *found[1:]) if isinstance(found, tuple) else as_dtype(found, like.dtype)
 
 
 @partial(Prepared, count=7)
@@ -383,6 +492,7 @@ def native_layer_norm_backward(grad: Array, x: Array, shape: Any, middle: Array,
                                mask: Any) -> Callable[..., list[Any]]:
     groups = by_row(x.shape, len(shape))
     by_lines = plain_rows(x, weight, grad) and groups.shape[1] < LONG
+    few = Few.of(groups, 0, x, grad, weight, middle, rstd)
     if by_lines and mask[0] and x.size < BLOCK and grad.flags.c_contiguous and (
             weight is None or weight.flags.c_contiguous) and (
             loop := loops.layer_norm_backward.taking(x, middle, rstd)) is not None:
@@ -398,7 +508,9 @@ def native_layer_norm_backward(grad: Array, x: Array, shape: Any, middle: Array,
         return at_once
 
     def run(grad: Array, x: Array, shape: Any, middle: Array, rstd: Array, weight: Any, bias: Any) -> list[Any]:
-        if by_lines:
+        if few is not None:
+            found = few.gradients(grad, x, middle, rstd, weight, mask)
+        elif by_lines:
             found = row_gradients(grad.reshape(groups.shape), x.reshape(groups.shape), middle.reshape(-1),
                                   rstd.reshape(-1), None if weight is None else weight.reshape(-1), mask)
             found[0] = None if found[0] is None else found[0].reshape(x.shape)
@@ -414,21 +526,42 @@ def native_layer_norm_backward(grad: Array, x: Array, shape: Any, middle: Array,
 @partial(Prepared, count=3)
 def native_group_norm(x: Array, weight: Any, bias: Any, n: int, c: int, hxw: int, group: int,
                       eps: float) -> Callable[..., Any]:
+    if is_half(x):
+        inner = native_group_norm.prepare(*map(to_opmath, (x, weight, bias)), n, c, hxw, group, eps)
+        assert inner is not None
+        return lambda x, weight, bias: narrowed(inner(*map(to_opmath, (x, weight, bias))), x)
     groups = by_group(n, c, hxw, group)
 
     def run(x: Array, weight: Any, bias: Any) -> tuple[Array, Array, Array]:
         out, middle, rstd = normalised(x, weight, bias, groups, eps)
         return out, middle.reshape(n, group), rstd.reshape(n, group)
 
-    return of_few(x, weight, bias, groups, eps, (n, group)) or run
+    few = Few.of(groups, eps, x, weight, bias)
+    return run if few is None else few.with_moments((n, group))
 
 
+@partial(Prepared, count=4)
+def group_norm(x: Array, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5,
+               enabled: bool = True) -> Callable[..., Array] | None:
+    """Prepare ``native_group_norm`` of few numbers, of which the moments are not wanted."""
+    if x.ndim < 2 or groups < 1 or x.shape[1] % groups or any(
+            given is not None and given.shape != x.shape[1:2] for given in (weight, bias)):
+        return None
+    few = Few.of(by_group(*x.shape[:2], prod(x.shape[2:]), groups), eps, x, weight, bias)
+    return None if few is None else lambda x, groups, weight=None, bias=None: few.normalised(x, weight, bias)
+
+
+@partial(Prepared, count=5)
 def native_group_norm_backward(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, n: int, c: int, hxw: int,
-                               group: int, mask: Any) -> list[Any]:
-    return gradients(grad, x, middle, rstd, weight, by_group(n, c, hxw, group), mask)
+                               group: int, mask: Any) -> Callable[..., list[Any]]:
+    groups = by_group(n, c, hxw, group)
+    few = Few.of(groups, 0, x, grad, weight, middle, rstd)
+    if few is None:
+        return lambda grad, x, middle, rstd, weight: gradients(grad, x, middle, rstd, weight, groups, mask)
+    return lambda grad, x, middle, rstd, weight: few.gradients(grad, x, middle, rstd, weight, mask)
 
 
 CPU_KERNELS.add(native_batch_norm, native_batch_norm_backward, native_layer_norm, native_layer_norm_backward,
                 native_group_norm, native_group_norm_backward)
 CPU_KERNELS["_batch_norm_with_update"] = with_update
-AT_ONCE.add(layer_norm)
+AT_ONCE.add(layer_norm, group_norm)

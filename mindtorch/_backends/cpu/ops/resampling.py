@@ -10,7 +10,7 @@ import numpy as np
 
 from ...._base import loops
 from ...._storage import allocate
-from ...common.blocks import each_block
+from ...common.blocks import LARGE, each_block
 from ...common.shapes import RESAMPLING
 from ..rows import Prepared, by_matrix, moving
 from ..taps import Array, Taps
@@ -177,26 +177,34 @@ def work_of(mode: int, dims: int, size: int) -> int:
     return 16 * (1 + {LINEAR: 2, NEAREST: 1, CUBIC: 4}[mode] ** dims) * max(size, CALL)
 
 
-def flat(x: Array, dims: int, first: bool) -> Array:
-    """Return (N, dimensions, places) of images, or (N, places, dimensions) of a grid with its dimension not first."""
-    return x.reshape(*x.shape[:2], prod(x.shape[2:])) if first else x.reshape(len(x), prod(x.shape[1:-1]), dims)
+def flattened(images: Ints, grid: Ints) -> tuple[Ints, Ints]:
+    """Return the shapes (N, C, places) of images, and (N, places, dimensions) of a grid."""
+    return (*images[:2], prod(images[2:])), (grid[0], prod(grid[1:-1]), grid[-1])
+
+
+def sampling(size: int, work: int, run: Callable[[slice], None]) -> None:
+    """Call ``run`` with slices of the batch, for so much work; with the whole batch for little."""
+    if work < LARGE:
+        run(slice(None))
+    else:
+        each_block(run, size, 1, work)
 
 
 def grid_sample(input: Array, grid: Array, mode: int, padding: int, corners: bool) -> Callable[..., Array | None]:
     """Prepare samples by a loop; until it is compiled, the composite computes."""
-    size, dims = np.array(input.shape[2:]), input.ndim - 2
-    shape = (*input.shape[:2], *grid.shape[1:-1])
+    size, dims, shape = np.array(input.shape[2:]), input.ndim - 2, (*input.shape[:2], *grid.shape[1:-1])
+    (of_images, of_grid), of_samples = flattened(input.shape, grid.shape), flattened(shape, grid.shape)[0]
+    work, alike = work_of(mode, dims, prod(shape)), input.dtype == grid.dtype
 
     def run(input: Array, grid: Array) -> Array | None:
-        input, grid = np.ascontiguousarray(input), np.ascontiguousarray(grid)
-        work = work_of(mode, dims, prod(shape))
-        loop = loops.sample.compiled(work, input, grid)
+        loop = loops.sample.loops[input.dtype.char].compiled(work) if alike and input.dtype.char in "fd" else None
         if loop is None:
             return None
         out = allocate(shape, input.dtype)
-        arrays = flat(input, dims, True), flat(grid, dims, False), flat(out, dims, True)
-        each_block(lambda part: loop(arrays[0][part], arrays[1][part], size, mode, padding, corners, arrays[2][part]),
-                   len(input), 1, work)
+        x, places, samples = (
+            np.ascontiguousarray(given).reshape(to)
+            for given, to in ((input, of_images), (grid, of_grid), (out, of_samples)))
+        sampling(len(x), work, lambda part: loop(x[part], places[part], size, mode, padding, corners, samples[part]))
         return out
 
     return run
@@ -206,24 +214,28 @@ def grid_sample_backward(grad: Array, input: Array, grid: Array, mode: int, padd
                          wanted: Any) -> Callable[..., tuple[Array | None, ...] | None]:
     """Prepare the gradients by a loop, if the arrays are large."""
     size, dims = np.array(input.shape[2:]), input.ndim - 2
+    (of_images, of_grid), of_samples = flattened(input.shape, grid.shape), flattened(grad.shape, grid.shape)[0]
+    work = work_of(mode, dims, grad.size)
 
     def run(grad: Array, input: Array, grid: Array) -> tuple[Array | None, ...] | None:
         grad, input, grid = map(np.ascontiguousarray, (grad, input, grid))
-        work = work_of(mode, dims, grad.size)
         loop = loops.sample_backward.compiled(work, grad, input, grid)
         if loop is None:
             return None
         outs = [np.zeros(x.shape if asked else (0,) * x.ndim, x.dtype)
                 for x, asked in zip((input, grid), wanted, strict=True)]
-        arrays = flat(grad, dims, True), flat(input, dims, True), flat(grid, dims, False)
-        of_x, of_grid = flat(outs[0], dims, True), flat(outs[1], dims, False)
-        each_block(lambda part: loop(*[x[part] for x in arrays], size, mode, padding, corners, of_x[part],
-                                     of_grid[part]), len(input), 1, work)
+        arrays = grad.reshape(of_samples), input.reshape(of_images), grid.reshape(of_grid)
+        to_images, to_grid = (
+            out.reshape(to if asked else (0, 0, 0))
+            for out, to, asked in zip(outs, (of_images, of_grid), wanted, strict=True))
+        sampling(len(input), work, lambda part: loop(*[x[part] for x in arrays], size, mode, padding, corners,
+                                                     to_images[part], to_grid[part]))
         return tuple([out if asked else None for out, asked in zip(outs, wanted, strict=True)])
 
     return run
 
 
+AT_ONCE["grid_sampler"] = grid_sample
 for _dims in (2, 3):
     AT_ONCE[f"grid_sampler_{_dims}d"] = grid_sample
     AT_ONCE[f"grid_sampler_{_dims}d_backward"] = grid_sample_backward

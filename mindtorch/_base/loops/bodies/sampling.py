@@ -94,10 +94,11 @@ def sample(x: Any, grid: Any, size: Any, mode: Any, padding: Any, corners: Any, 
     dims, taps = len(size), 1 if mode == NEAREST else 4 if mode == CUBIC else 2
     index, weight = np.empty((3, 4, BLOCK), np.int64), np.empty((3, 4, BLOCK), x.dtype)
     slope = np.empty((4, BLOCK), x.dtype)
-    at, product = np.empty(BLOCK, np.int64), np.empty(BLOCK, x.dtype)
+    all_at, products = np.empty(BLOCK, np.int64), np.empty(BLOCK, x.dtype)
     for n in range(len(x)):
         for start in range(0, grid.shape[1], BLOCK):
             places = grid[n, start:start + BLOCK]
+            at, product = all_at[:len(places)], products[:len(places)]
             for d in range(dims):
                 find_taps(places[:, dims - 1 - d], size[d], mode, padding, corners, index[d], weight[d], slope)
             for element in range(taps ** dims):
@@ -118,10 +119,11 @@ def sample_backward(grad: Any, x: Any, grid: Any, size: Any, mode: Any, padding:
     dims, taps = len(size), 1 if mode == NEAREST else 4 if mode == CUBIC else 2
     index, weight = np.empty((3, 4, BLOCK), np.int64), np.empty((3, 4, BLOCK), x.dtype)
     slope, values = np.empty((3, 4, BLOCK), x.dtype), np.empty(BLOCK, x.dtype)
-    at, product = np.empty(BLOCK, np.int64), np.empty(BLOCK, x.dtype)
+    all_at, products = np.empty(BLOCK, np.int64), np.empty(BLOCK, x.dtype)
     for n in range(len(x)):
         for start in range(0, grid.shape[1], BLOCK):
             places = grid[n, start:start + BLOCK]
+            at, product = all_at[:len(places)], products[:len(places)]
             for d in range(dims):
                 find_taps(places[:, dims - 1 - d], size[d], mode, padding, corners, index[d], weight[d], slope[d])
             for element in range(taps ** dims):
