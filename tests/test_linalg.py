@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import mindtorch
+from mindtorch._backends.cpu.ops import fft
 from tests.both import assert_same_outcome
 from tests.support import Outcome, assert_same, error_differences, torch
 
@@ -574,3 +575,26 @@ def test_the_norm_of_a_matrix_without_elements_is_zero(order: float) -> None:
     if order != -1:
         for shape in ((0, 0), (3, 0), (2, 3, 0)):
             assert_same_outcome(lambda t, shape=shape: t.linalg.matrix_norm(t.ones(shape, requires_grad=True), order))
+
+
+@pytest.mark.parametrize(("name", "settings"), [
+    *[("c2c", ((0, 1), forward)) for forward in (True, False)], ("r2c", ((0, 1), True)),
+    *[("c2r", ((1,), 9, forward)) for forward in (True, False)], ("c2r", ((0, 1), 8, False))])
+@pytest.mark.parametrize("scale", [0, 1, 2])
+def test_public_transforms_of_scipy_take_the_place_of_the_compiled_ones(name, settings, scale) -> None:
+    x = np.random.default_rng(0).random((4, 5))
+    x = x if name == "r2c" else x + 1j
+    made, expected = (getattr(transforms, name)(x, *settings, scale, None, 1) for transforms in (
+        fft.public_fft(), fft.scipy_fft()))
+    np.testing.assert_allclose(made, expected, 1e-12, 1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "bool"])
+def test_integers_are_transformed_in_the_default_dtype_of_the_call(dtype: str) -> None:
+    x = mindtorch.ones(3, 4, dtype=getattr(mindtorch, dtype))
+    try:
+        for default in (mindtorch.float64, mindtorch.float32) * 2:
+            mindtorch.set_default_dtype(default)
+            assert {mindtorch.fft.fft2(x).dtype for _ in range(3)} == {default.to_complex()}
+    finally:
+        mindtorch.set_default_dtype(mindtorch.float32)

@@ -81,6 +81,14 @@ PROGRAMS: dict[str, Program] = {
     "fft": lambda lib: lib.fft.fft(lib.arange(10.0).reshape(2, 5)),
     "fft of complex numbers": lambda lib: lib.fft.fft(lib.arange(6.0) * 1j, norm="ortho"),
     "ifft": lambda lib: lib.fft.ifft(lib.arange(6.0).to(lib.complex128), norm="forward"),
+    **{f"{name} of several dimensions": lambda lib, name=name: [
+        getattr(lib.fft, name)(x, s, dim, norm) for x in (
+            lib.arange(60.0).reshape(3, 4, 5).sin(), lib.arange(60).reshape(3, 5, 4).mT)
+        for s, dim, norm in ((None, (0, 2), None), ((7, 2), (-2, -1), "ortho"), ((2, 6), (1, 0), "forward"))]
+       for name in ("fft2", "ifftn", "rfft2", "irfftn", "hfft2", "ihfftn")},
+    "transforms of a line, cut or padded": lambda lib: [
+        getattr(lib.fft, name)(lib.arange(6.0).sin(), n) for name in ("fft", "rfft", "irfft", "hfft") for n in (3, 9)],
+    "fftn of a number": lambda lib: [lib.fft.fftn(lib.ones(())) for _ in range(3)],
     "ifft of real numbers": lambda lib: lib.fft.ifft(lib.arange(6.0)).is_conj(),
     "rfft": lambda lib: lib.fft.rfft(lib.arange(14.0, dtype=lib.float64).reshape(2, 7)),
     "rfft of complex numbers": lambda lib: lib.fft.rfft(lib.ones(4) * 1j),

@@ -7,7 +7,10 @@ from typing import Any
 from .._backends.common.matrices import strided
 from .._base.errors import NAMES, check
 from .._base.layout import Ints, Spec, wrap_dim
-from .._dispatch.aten import _fft_c2c as c2c, _fft_c2r as c2r, _fft_r2c as r2c, cat, constant_pad_nd as pad, roll
+from .._dispatch.aten import (
+    _fft_c2c as c2c, _fft_c2r as c2r, _fft_r2c as r2c, _to_copy, constant_pad_nd as pad, narrow, roll,
+    slice_Tensor as slice_,
+)
 from .._dtype import COMPLEX, FLOATING, get_default_dtype
 from .._tensor import Tensor
 from .._transforms.batching.rules import along_dimensions
@@ -19,7 +22,7 @@ def promoted(self: Tensor, to_complex: bool = False) -> Any:
     dtype = self._dtype if self._dtype.category >= FLOATING else get_default_dtype()
     check(dtype.itemsize > 2, lambda: f"Unsupported dtype {NAMES[dtype.name]}")
     dtype = dtype.to_complex() if to_complex else dtype
-    return self if dtype is self._dtype else self.to(dtype)
+    return self if dtype is self._dtype else _to_copy(self, dtype)
 
 
 def normalization(norm: str | None, forward: bool) -> int:
@@ -32,13 +35,14 @@ def normalization(norm: str | None, forward: bool) -> int:
 
 def resized(self: Tensor, dims: Ints, sizes: Ints) -> Any:
     """Return the input cut, or padded with zeros, at the ends of its dimensions."""
-    padding = [0] * (2 * self.ndim)
+    shape = self.shape
+    padding = [0] * (2 * len(shape))
     for d, size in zip(dims, sizes, strict=True):
-        have = self.shape[d]
+        have = shape[d]
         if size < have:
-            self = self.narrow(d, 0, size)
-        else:
-            padding[2 * (self.ndim - d) - 1] = size - have
+            self = slice_(self, d, 0, size, 1)
+        elif size > have:
+            padding[2 * (len(shape) - d) - 1] = size - have
     return pad(self, tuple(padding), 0) if any(padding) else self
 
 
@@ -192,24 +196,16 @@ def fft_c2r(self: Tensor, dim: Ints, normalization: int, last_dim_size: int) -> 
 
 def r2c_grad(grad: Tensor, self_shape: Any, dim: Any, normalization: int, onesided: bool) -> Tensor:
     """Return the gradient of a one-sided transform, which is half of a complex one: the other half has no gradient."""
-    missing = self_shape[dim[-1]] - grad.shape[dim[-1]]
-    if missing:
-        shape = list(grad.shape)
-        shape[dim[-1]] = missing
-        grad = cat([grad, grad.new_zeros(shape)], dim[-1])
-    return c2c(grad, dim, normalization, False).real
+    return c2c(resized(grad, dim[-1:], (self_shape[dim[-1]],)), dim, normalization, False).real
 
 
 def c2r_grad(grad: Tensor, dim: Any, normalization: int) -> Tensor:
     """All but the first, and for an even length the last, frequency of one side count twice."""
     result = r2c(grad, dim, normalization, True)
-    size, last = result.shape[dim[-1]], dim[-1]
-    double = grad.shape[last] - size
-    if double <= 0:
-        return result
-    middle = result.narrow(last, 1, double) * 2
-    ends = result.narrow(last, 0, 1), result.narrow(last, 1 + double, size - 1 - double)
-    return cat([ends[0], middle, ends[1]], last)
+    double = grad.shape[dim[-1]] - result.shape[dim[-1]]
+    if double > 0:
+        narrow(result, dim[-1], 1, double).mul_(2)
+    return result
 
 
 operator("_fft_r2c", fft_r2c, batching=along_dimensions, node="FftR2CBackward0", self=r2c_grad)

@@ -31,8 +31,8 @@ from .rows import Prepared, Rows, array_of, moving
 from .views import COMPOSED, VIEWS, by_layout
 
 #: Composites whose plans take tensors of any strides.
-OF_ANY_STRIDES = {"linear", "matmul", "scaled_dot_product_attention", "select_backward", "slice_backward",
-                  *[f"grid_sampler_{dims}d{part}" for dims in (2, 3) for part in ("", "_backward")]}
+OF_ANY_STRIDES = {"linear", "matmul", "constant_pad_nd", "scaled_dot_product_attention", "select_backward",
+                  "slice_backward", *[f"grid_sampler_{dims}d{part}" for dims in (2, 3) for part in ("", "_backward")]}
 NEW = {"max_pool1d"}  #: composites that return a view of a new tensor, where PyTorch returns the tensor
 
 
