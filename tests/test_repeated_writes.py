@@ -78,3 +78,41 @@ def test_a_write_by_plan_counts_and_refuses_shared_memory(name: str) -> None:
         assert_same(ours[0], theirs[0])
         refused = [outcome(call, target, index, target) for target, index, _ in (ours, theirs)]
         assert refused[0] == refused[1] if isinstance(refused[1], tuple) else refused[0] is ours[0]
+
+
+THROUGH_VIEWS: dict[str, Callable[[Any, Any], Any]] = {
+    "select_scatter": lambda lib, x: lib.select_scatter(x, x[:, 0].clone(), 1, 2),
+    "slice_scatter": lambda lib, x: lib.slice_scatter(x, x[::2].clone(), 0, 0, 3, 2),
+    "diagonal_scatter": lambda lib, x: lib.diagonal_scatter(x, x[:, 0].clone(), 1),
+    "as_strided_scatter": lambda lib, x: lib.as_strided_scatter(x, x[:2, :2].clone(), (2, 2), (1, 5), 1),
+    "as_strided_copy": lambda lib, x: lib.as_strided_copy(x, (2, 3), (1, 2), 3),
+    "narrow_copy": lambda lib, x: lib.narrow_copy(x, 1, 1, 2),
+    "permute_copy": lambda lib, x: lib.permute_copy(x, (1, 0)),
+    "view_copy as bytes": lambda lib, x: lib.view_copy(x, lib.uint8),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.complex64], ids=str)
+@pytest.mark.parametrize("name", THROUGH_VIEWS)
+def test_copies_through_views_see_the_memory_that_views_see(name: str, dtype: Any) -> None:
+    for start in (0, 0, 0, 4, 0):
+        whole = values((24,), dtype, start + 2)
+        results = []
+        for lib in (mindtorch, torch):
+            memory = port(whole, lib)
+            part = memory[start:start + 12] if start else memory[:12].clone()
+            results.append(THROUGH_VIEWS[name](lib, part.view(3, 4)))
+        assert_same(*results)
+        assert results[0].untyped_storage().nbytes() == results[1].untyped_storage().nbytes()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64], ids=str)
+def test_orders_are_found_each_time_whatever_the_zeros_and_nan(dtype: Any) -> None:
+    for times in range(1, 5):
+        x = values((3, 5, 2), dtype, times)
+        for call in (lambda x: x.cummax(1), lambda x: x.cummin(0), lambda x: x.sort(dim=1, stable=True),
+                     lambda x: x.sort(dim=-1, descending=True, stable=True), lambda x: x[:, 0, 0].topk(2)[0],
+                     lambda x: x[0, 0, 0].median(0), lambda x: x.max(1), lambda x: x.min(0, keepdim=True),
+                     lambda x: x.aminmax(dim=1), lambda x: x.aminmax(), lambda x: x[0, 0, 0].cumsum(0),
+                     lambda x: x[0, 0, 0].nonzero()):
+            assert_same(call(port(x, mindtorch)), call(x))

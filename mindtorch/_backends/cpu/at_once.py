@@ -21,7 +21,8 @@ from ..._dispatch import dispatcher
 from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, REDIRECTING
 from ..._dispatch.observers import untold
 from ..._dispatch.registry import Kernel, Operator
-from ..._dtype import int64
+from ..._dispatch.schemas import registry
+from ..._dtype import from_numpy_dtype, int64
 from ..._tensor import from_array
 from ..common.half import FEW as SMALL
 from .kernels import SEEN, Plan, Shape, by_layouts, unchecked
@@ -41,7 +42,7 @@ def with_plans(op: Operator, function: Callable[..., Any], **traits: bool) -> Ke
     if (by_plan := VIEWS.get(op.name)) is not None:
         planned = by_plan(function)
         return Kernel(planned, function, planned, **traits)
-    row = AT_ONCE.get(op.name) or COPIES.get(op.name)
+    row = AT_ONCE.get(op.name) or COPIES.get(op.name) or through_view(op)
     if op.name in COMPOSED:
         planned = unless_redirected(by_layout(function), function)
     elif row is not None:
@@ -122,6 +123,50 @@ def to_copy(x: np.ndarray, dtype: Any = None, device: Any = None, non_blocking: 
 
 
 COPIES = {"clone": Prepared(clone), "_to_copy": Prepared(to_copy)}
+
+
+#: What views an operator writes to a copy of.
+WRITTEN = {"select_scatter": "select.int", "slice_scatter": "slice.Tensor", "diagonal_scatter": "diagonal",
+           "as_strided_scatter": "as_strided"}
+
+
+def through_view(op: Operator) -> Callable[..., Rows | None] | None:
+    """Return what prepares the copy of a view, or a write to a view of a copy; None for other operators."""
+    name = WRITTEN.get(op.name) or op.name.replace("_copy", "", 1)
+    if op.family != "views" or name == op.name or op.functional or op.schema.returns_list:
+        return None
+    writes, beyond, call = op.name in WRITTEN, name == "as_strided", registry[name].call
+
+    def prepare(x: np.ndarray, *args: Any) -> Rows | None:
+        view: Any = call(from_array(x, from_numpy_dtype(x.dtype)), *args[writes:])
+        if view._keys & ~NONCONTIGUOUS != CPU or not view._array.size or (writes and args[0].shape != view.shape):
+            return None
+        seen, start, own = view._array, view._offset * view._array.itemsize, x.dtype.kind == "V"
+        shape, dtype, strides = seen.shape, seen.dtype, seen.strides
+
+        def bytes_of(x: np.ndarray) -> np.ndarray:  # NumPy's memory views know its own dtypes
+            return x.view(f"u{x.itemsize}") if own else x
+
+        def copied(x: np.ndarray) -> np.ndarray | None:
+            if beyond and not is_whole(x):
+                return None
+            return np.ndarray(shape, dtype, bytes_of(x), start, strides).copy()
+
+        def written(x: np.ndarray, src: np.ndarray) -> np.ndarray | None:
+            if not is_whole(x):
+                return None
+            out = x.copy()
+            np.ndarray(shape, dtype, bytes_of(out), start, strides)[...] = src
+            return out
+
+        return written if writes else copied
+
+    return prepare
+
+
+def is_whole(x: np.ndarray) -> bool:
+    """Return True if an array is all of its memory, beyond which ``as_strided`` reads, and writes copy it."""
+    return x.base is None or (x.base.__class__ is np.ndarray and x.base.base is None and x.base.nbytes == x.nbytes)
 
 
 def moved(general: Rows) -> Callable[..., Rows | None]:

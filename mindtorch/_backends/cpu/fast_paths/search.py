@@ -4,9 +4,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
-from ...._dtype import int64
+from ...._dtype import int32, int64
 from ...._tensor import Tensor, from_array
-from ..ops.search import searched
+from ..ops.reduction import to_opmath
+from ..ops.search import bisected, searched
 from . import FAST_PATHS, Row, fast_path
 
 
@@ -15,11 +16,14 @@ def searchsorted(sequence: Any, values: Any, out_int32: bool = False, right: boo
                  side: str | None = None) -> Tensor | None:
     """Search numbers in a line of their dtype."""
     line = sequence._array
-    if (out_int32 or side is not None or line.ndim != 1 or values.__class__ not in TENSOR_TYPES
+    if (side is not None or line.ndim != 1 or values.__class__ not in TENSOR_TYPES
             or values._dtype is not sequence._dtype):
         return None
-    found = searched(line, values._array, right)
-    return None if found is None else from_array(found, int64)
+    line, given = to_opmath(line), to_opmath(values._array)
+    found = bisected(line, given, right)
+    if found is None and (found := searched(line, given, right)) is None:
+        return None
+    return from_array(found.astype(int32.np), int32) if out_int32 else from_array(found, int64)
 
 
 def bucketize(general: Row) -> Row:

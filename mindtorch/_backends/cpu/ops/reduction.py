@@ -533,17 +533,21 @@ def selected(choose: Callable[[np.ndarray, int], np.ndarray]) -> Prepared:
     """Return a row for ``op(self, dim, keepdim)`` from a function that returns an index for each line."""
 
     def prepare(x: np.ndarray, dim: int = -1, keepdim: bool = False) -> Settled:
+        if not x.ndim:
+            return lambda x: (x.copy(), np.zeros((), np.int64))
         return sure(x, dim, keepdim) or (lambda x: at(x, dim, choose(*lines(to_opmath(x), dim)), keepdim))
 
     def sure(x: np.ndarray, dim: int = -1, keepdim: bool = False) -> Settled | None:
-        if not 0 < x.size <= SOME or x.dtype.char not in "fdlq" or not -x.ndim <= dim < x.ndim:
+        half = is_half(x)
+        if not 0 < x.size <= SOME or (x.dtype.char not in "fdlq" and not half) or not -x.ndim <= dim < x.ndim or (
+                not x.flags.c_contiguous):
             return None
         axis = dim % x.ndim
         starts, step = line_starts(x.shape, axis)
         shape = (*x.shape[:axis], 1, *x.shape[axis + 1:])
 
         def few(x: np.ndarray) -> tuple[Any, Any]:
-            index = choose(x, axis)
+            index = choose(x.astype(loops.SINGLE) if half else x, axis)
             values = x.take(starts + index if step == 1 else starts + index * step)
             return (values.reshape(shape), index.reshape(shape)) if keepdim else (values, index)
 
@@ -594,9 +598,13 @@ def argument(find: Callable[..., Any]) -> Prepared:
     return Prepared(prepare)
 
 
-def aminmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> tuple[Any, Any]:
-    x, axis = to_opmath(x), wrap_dims(dim, x.ndim)
-    return minimum(x, axis, keepdims=keepdim), maximum(x, axis, keepdims=keepdim)
+@Prepared
+def aminmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> Settled:
+    """Prepare the least and the greatest element of each line."""
+    axis = None if dim is None and not keepdim else wrap_dims(dim, x.ndim)
+    if x.dtype.char in "fdlqi?":
+        return lambda x: (minimum(x, axis, None, None, keepdim), maximum(x, axis, None, None, keepdim))
+    return lambda x: tuple([find(to_opmath(x), axis, None, None, keepdim) for find in (minimum, maximum)])
 
 
 def hash_tensor(x: np.ndarray, dim: Any = (), keepdim: bool = False, mode: int = 0) -> Any:

@@ -13,10 +13,10 @@ from ...._base import loops
 from ...._storage import allocate
 from ...common.blocks import each_block
 from ..along import taken_along
-from ..rows import Prepared
+from ..rows import MOST, Prepared
 from . import AT_ONCE, CPU_KERNELS
 from .pointwise import logaddexp
-from .reduction import add, converted, is_half, lines, to_opmath
+from .reduction import add, converted, is_half, line_starts, lines, to_opmath
 
 #: BLOCK: elements of a block. FEW: elements that NumPy accumulates. WIDE: lines that repay a NumPy call for each step.
 BLOCK, FEW, WIDE = 1 << 17, 1 << 12, 1 << 10
@@ -71,8 +71,11 @@ def accumulated(ufunc: np.ufunc) -> Prepared:
 
     def sure(x: np.ndarray, dim: int, dtype: Any = None) -> Callable[[np.ndarray], Any] | None:
         kept = x.dtype
-        if not x.ndim or x.size > FEW or (dtype is not None and dtype.np is not kept):
+        if x.size > FEW or (dtype is not None and dtype.np is not kept):
             return None
+        if not x.ndim:
+            row = sure(x.reshape(1), dim, dtype)
+            return row and (lambda x: row(x.reshape(1)).reshape(()))
         if is_half(x):
             return lambda x: accumulate(ufunc, x.astype(single), dim, wide).astype(single).astype(kept)
         return (lambda x: accumulate(ufunc, x, dim, wide).astype(kept, copy=False)) if kept.char in "fd" else None
@@ -130,11 +133,30 @@ def scalar_back(row: Callable[..., Any]) -> Callable[..., Any]:
 def extremum(ufunc: np.ufunc) -> Prepared:
     """Return the kernel of ``cummax`` or ``cummin``: the last of equal elements is found, and NaN persists."""
 
+    def few(starts: tuple[np.ndarray, int], numbers: np.ndarray, axis: int) -> Callable[[np.ndarray], tuple[Any, Any]]:
+        step, first = np.asarray(starts[1]), np.ascontiguousarray(np.broadcast_to(
+            np.expand_dims(starts[0], axis), numbers.shape))
+
+        def run(x: np.ndarray) -> tuple[Any, Any]:
+            values = ufunc.accumulate(x, axis)
+            reached = x == values
+            if x.dtype.kind == "f":
+                reached |= x != x
+            places = np.multiply(numbers, reached)
+            np.maximum.accumulate(places, axis, None, places)
+            if x.dtype.kind == "f":  # of two zeros, the last one
+                values = x.take(np.add(places if starts[1] == 1 else np.multiply(places, step), first))
+            return values, places
+
+        return run
+
     def prepare(x: np.ndarray, dim: int) -> Callable[[np.ndarray], tuple[Any, Any]]:
         shape, (line, axis) = x.shape, lines(x, dim)
         if not x.size or not x.ndim:
             return lambda x: (x, np.zeros(shape, np.int64))
         numbers = np.arange(line.shape[axis]).reshape((-1,) + (1,) * (line.ndim - axis - 1))
+        if x.size <= MOST and x.dtype.char in "fdlq" and x.flags.c_contiguous:
+            return few(line_starts(shape, axis), np.ascontiguousarray(np.broadcast_to(numbers, shape)), axis)
 
         def run(x: np.ndarray) -> tuple[Any, Any]:
             x = np.ascontiguousarray(to_opmath(x)) if x.size > FEW else to_opmath(x)

@@ -148,10 +148,18 @@ def bucketize(values: Any, boundaries: np.ndarray, out_int32: bool = False, righ
     return searchsorted(boundaries, values, out_int32, right)
 
 
+def nonzero(x: np.ndarray) -> np.ndarray:
+    if not x.ndim:
+        return np.empty((int(bool(x)), 0), np.int64)
+    return np.array(x.nonzero()).T
+
+
 def nonzero_static(x: np.ndarray, size: int, fill_value: int = -1) -> np.ndarray:
-    out = np.full((size, x.ndim), fill_value)
-    found = np.argwhere(x)[:size]
-    out[: len(found)] = found
+    out = np.empty((size, x.ndim), np.int64)
+    if x.ndim:
+        found = np.array(x.nonzero()).T
+        out[:len(found)] = found[:size]
+        out[len(found):] = fill_value
     return out
 
 
@@ -176,7 +184,7 @@ def equal(left: np.ndarray, right: np.ndarray) -> Callable[[np.ndarray, np.ndarr
 
 
 AT_ONCE.add(Prepared(equal))
-CPU_KERNELS.add(unique_consecutive, nonzero_static)
+CPU_KERNELS.add(unique_consecutive, nonzero, nonzero_static)
 CPU_KERNELS.update({
     "_unique2": lambda x, sorted=True, *flags: sorted_elements(x, *(*flags, False, False)[:2]),
     "unique_dim": lambda x, dim, *flags: sorted_slices(x, dim),
@@ -184,7 +192,6 @@ CPU_KERNELS.update({
     "searchsorted.Scalar": searchsorted,
     "bucketize.Tensor": bucketize,
     "bucketize.Scalar": bucketize,
-    "nonzero": lambda x: np.array(x.nonzero()).T if x.ndim else np.argwhere(x),
     "isin.Tensor_Tensor": isin,
     "isin.Tensor_Scalar": isin,
     "isin.Scalar_Tensor": isin,

@@ -8,9 +8,9 @@ import numpy as np
 from ...._base import loops
 from ...common.blocks import LARGE, by_parts, each_block
 from ..along import taken_along
-from ..rows import MOST, Prepared
+from ..rows import Prepared
 from . import CPU_KERNELS
-from .reduction import add, lines, maximum, minimum, selected, to_opmath
+from .reduction import add, is_half, line_starts, lines, maximum, minimum, selected, to_opmath
 
 #: Elements from which on numbering them repays its passes.
 PACKED = 1 << 10
@@ -133,8 +133,10 @@ def at_rank(x: np.ndarray, axis: int, rank: Any) -> np.ndarray:
     return taken_along(found, rank.reshape(*x.shape[:axis], 1, *x.shape[axis + 1:]), axis).squeeze(axis)
 
 
-def kthvalue(x: np.ndarray, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Any, Any]:
-    return selected(lambda line, axis: at_rank(line, axis, k - 1))(x, dim, keepdim)
+@Prepared
+def kthvalue(x: np.ndarray, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """Prepare ``kthvalue``."""
+    return selected(lambda line, axis: at_rank(line, axis, k - 1)).prepare(x, dim, keepdim)
 
 
 def median(x: np.ndarray, axis: int) -> np.ndarray:
@@ -174,28 +176,46 @@ def mode(x: np.ndarray, axis: int) -> np.ndarray:
     return taken_along(index, longest.reshape(*x.shape[:axis], 1, *x.shape[axis + 1:]), axis).squeeze(axis)
 
 
+def few_sorted(x: np.ndarray, dim: int, descending: bool, k: int | None = None) -> Any:
+    """Prepare the first elements of lines of a small array in stable order, and their indices; None for others."""
+    half = is_half(x)
+    if not 0 < x.size < PACKED or not -x.ndim <= dim < x.ndim or (x.dtype.char not in "fdlqi" and not half) or (
+            not x.flags.c_contiguous):
+        return None
+    axis = dim % x.ndim
+    starts, step = line_starts(x.shape, axis)
+    first, stride, last = np.expand_dims(starts, axis), np.asarray(step), np.asarray(x.shape[axis] - 1)
+    rest: Any = (slice(None),) * axis
+    part, backwards = (*rest, slice(k)), (*rest, slice(None, None, -1))
+    first = np.ascontiguousarray(np.broadcast_to(first, x.shape)[part])
+
+    def run(x: np.ndarray) -> tuple[Any, Any]:
+        wide = x.astype(loops.SINGLE) if half else x
+        if descending:  # reversed before and after, so that NaN comes first and equal elements keep their order
+            index = np.subtract(last, wide[backwards].argsort(axis, "stable")[backwards][part], order="C")
+        else:
+            index = wide.argsort(axis, "stable")
+            index = index if k is None else index[part].copy()
+        return x.take(np.add(index if step == 1 else np.multiply(index, stride), first)), index
+
+    return run
+
+
+def sorting(x: np.ndarray, dim: int = -1, descending: bool = False) -> Any:
+    """Prepare ``sort``."""
+    return few_sorted(x, dim, descending) or (lambda x: sort(x, dim, descending))
+
+
 def highest(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """Prepare ``topk``; of few numbers along the last dimension, by a stable sort."""
-    def row(x: np.ndarray) -> tuple[Any, Any]:
-        return topk(x, k, dim, largest, sorted)
-
-    if x.dtype.char not in "fd" or not 0 < x.size <= MOST or not x.ndim or dim not in (-1, x.ndim - 1) or not k:
-        return row
-    starts = np.arange(0, x.size, x.shape[-1]).reshape(*x.shape[:-1], 1)
-
-    def few(x: np.ndarray) -> tuple[Any, Any]:
-        if (total := add(x, None)) != total:  # there may be NaN
-            return row(x)
-        index = np.ascontiguousarray((-x if largest else x).argsort(-1, "stable")[..., :k])
-        return x.take(index + starts), index
-
-    return few
+    """Prepare ``topk``; of few numbers, by a stable sort."""
+    return (few_sorted(x, dim, largest, k) if k else None) or (lambda x: topk(x, k, dim, largest, sorted))
 
 
-CPU_KERNELS.add(sort, kthvalue)
+CPU_KERNELS.add(kthvalue)
 CPU_KERNELS.update({
     "topk": Prepared(highest),
-    "sort.stable": lambda x, stable, dim=-1, descending=False: sort(x, dim, descending),
+    "sort": Prepared(sorting),
+    "sort.stable": Prepared(lambda x, stable, dim=-1, descending=False: sorting(x, dim, descending)),
     "median": median_of_all,
     "median.dim": selected(median),
     "nanmedian": lambda x: median_of_all(x, True),
