@@ -76,8 +76,8 @@ def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
     """Return the fast path of an in-place pointwise operator, or None. It bumps the tensor's version, as ``general``
     does.
 
-    It has the conditions of the functional operator's fast path; other tensors must also have the target's shape and
-    not alias it. Functions and ufuncs raise errors before anything is written.
+    It has the conditions of the functional operator's fast path; other tensors must not alias the target, and those of
+    a function must have its shape. Functions and ufuncs raise errors before anything is written.
     """
     if meta.kind == "bool" or meta.unpromoted:
         return None
@@ -128,7 +128,7 @@ def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
         dtype, array, kind, right = self._dtype, self._array, other.__class__, None
         if kind in TENSOR_TYPES and other._dtype is dtype:
             storage, right = other._storage, other._array
-            if right.shape != array.shape or (storage is not None and storage is self._storage):
+            if storage is not None and storage is self._storage:
                 right = None
         elif (kind is float and dtype.category >= FLOATING) or (kind is int and dtype.category > BOOL):
             right = other
@@ -140,7 +140,7 @@ def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
                     compute(ufunc, array, array, right)
                 (self._version_counter or self._start_counter())[0] += 1
                 return self
-            except (TypeError, OverflowError):
+            except (TypeError, OverflowError, ValueError):  # of shapes, too
                 pass
         return slower(self, other, *rest)
 

@@ -24,14 +24,28 @@ from ..common.blocks import LARGE, SMALL, as_vectors, compute, each_block, least
 from ..common.half import FEW, SLOW, converted, ways_of
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
-from .plans import Plans, key_of
+from .plans import UNFIT, Plans, key_of
 from .rows import Rows, array_of, computed, fit, is_own, order_kept, order_of, strided
 
 empty = np.empty
+SEEN: Any = ("seen",)  #: kept instead of a place after the first call of a key
 
+class Place(NamedTuple):
+    """Where a ufunc of one or two operands writes few numbers, and how they are converted before.
 
-#: The shape of a contiguous array, how it is transposed, if it is, and the layout of the result.
-Place = tuple[Ints, Ints | None, Layout]
+    - ``shape``: of a contiguous array.
+    - ``back``: how it is transposed, if it is.
+    - ``layout``: the result's.
+    - ``first``, ``second``: the dtype to convert an operand to, if any; for a number, its array.
+    - ``rounds``: whether the result is converted, too.
+    """
+
+    shape: Ints
+    back: Ints | None
+    layout: Layout
+    first: Any = None
+    second: Any = None
+    rounds: bool = False
 
 
 class Plan(NamedTuple):
@@ -82,9 +96,8 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
     count, unpromoted, opmath_scalars = meta.count, meta.unpromoted, meta.opmath_scalars
     ufunc: Any = row.ufunc if isinstance(row, PreparedUfunc) else row
     is_ufunc = isinstance(ufunc, np.ufunc)
-    plans, places = Plans(), Plans()  # of all calls; of tensors of which none is converted, by their layouts alone
-    settled = Plans()  # functions of contiguous tensors of half precision, by their layouts alone
-    settles = is_ufunc and count <= 2 and not unpromoted
+    plans, places = Plans(), Plans()  # of all calls; of one or two operands, by their layouts and numbers alone
+    settles = count <= 2 and not unpromoted
 
     def learn(args: tuple[Any, ...]) -> Plan:  # may warn of numbers that a dtype cannot hold
         spec, dtype = meta.plan(args)
@@ -103,7 +116,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
             ways = [(i, way_of(arg, dtype, wide, i in opmath_scalars)) for i, arg in enumerate(args[:count])
                     if i not in unpromoted and arg is not None]
         changes = tuple([(i, way) for i, way in ways if way.__class__ is not tuple or way])
-        place = place_of(ufunc, args[:count], changes, spec) if settled and few and not unpromoted else None
+        place = place_of(ufunc, args[:count], changes, spec) if settled and few and settles else None
         run = None
         if wide is not dtype and all_like(args[:count], spec):
             others, numbers = args[count:] if rest is None else rest, dict(changes)
@@ -135,61 +148,162 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         key, arrays = key_of(args), [array_of(arg) for arg in args]
         plan = plans.get(key) or plans.keep(key, computed(learn, (args,)))
         if plan.place is not None:
-            if settles and not plan.changes and all(arg.__class__ in TENSOR_TYPES for arg in args[:count]):
-                layouts = [arg._layout or arg._layout_of_plans() for arg in args[:count]]
-                places.keep(tuple(layouts) if count == 2 else layouts[0], plan.place)
-            return placed(ufunc, arrays[:count], plan)
-        if plan.run is not None:
-            if len(args) == count and plan.spec.stride is None and all(arg.__class__ in TENSOR_TYPES for arg in args):
-                settled.keep(tuple([arg._layout or arg._layout_of_plans() for arg in args]), plan.run)
-            return plan.run(*arrays[:count])
-        return computed(work, (arrays, plan))
+            return computed_at(ufunc, plan.place, *arrays[:count])
+        return plan.run(*arrays[:count]) if plan.run is not None else computed(work, (arrays, plan))
 
-    kernel.places, kernel.ufunc = places if settles else None, ufunc  # type: ignore[attr-defined]
-    kernel.settled = settled  # type: ignore[attr-defined]
+    def settled_of(args: tuple[Any, ...]) -> Any:
+        """Return how a later call like this is computed: a place; a function that returns a tensor of the operands'
+        arrays; a function that returns an array of all, and its layout; or neither, if it is to be asked again.
+        """
+        plan = plans.get(key_of(args))
+        if plan is None or plan.place is not None or plan.run is not None:
+            return UNFIT if plan is None else plan.place or plan.run
+        shape, dtype, stride = plan.spec
+        if not plan.few or stride is not None or shape is None:
+            return UNFIT
+        return run_of(row, count, plan), intern_layout(shape, None, dtype)
+
+    def settle(key: Any, args: tuple[Any, ...]) -> Any:
+        """Compute the second call of a key, and keep how."""
+        result = kernel(*args)
+        places.keep(key, settled_of(args))
+        return result
+
+    kernel.placed = settled_calls(meta, ufunc, places, settle) if settles else None  # type: ignore[attr-defined]
+    kernel.settled_of = settled_of  # type: ignore[attr-defined]
     return kernel
+
+
+def run_of(row: Rows, count: int, plan: Plan) -> Rows:
+    """Return the function of a call's arguments that computes by a plan."""
+    changes, rest, dtype = plan.changes, plan.rest, plan.spec.dtype.np
+
+    def run(*arrays: Any) -> Any:
+        operands = [*arrays[:count]]
+        for i, way in changes:
+            if way.__class__ is tuple:
+                for step in way:
+                    operands[i] = operands[i].astype(step)
+            else:
+                operands[i] = way
+        result = row(*operands, *(arrays[count:] if rest is None else rest))
+        return result if result.dtype is dtype else np.asarray(result).astype(dtype, copy=False)
+
+    return run if changes or rest is not None or plan.widened else row
 
 
 def place_of(ufunc: np.ufunc, operands: tuple[Any, ...], changes: tuple[tuple[int, Any], ...],
              spec: Spec) -> Place | None:
-    """Return the place of a ufunc's result; None if an operand is converted before, or the result after, or if its
-    strides leave gaps.
+    """Return the place of a ufunc's result; None if an operand is converted twice before, or if the strides leave gaps.
     """
     shape, dtype, stride = spec
-    numbers = dict(changes)
-    if dtype.np.kind == "V" or shape is None or any(way.__class__ is tuple for way in numbers.values()):
+    ways = dict(changes)
+    if shape is None or (0 in ways and ways[0].__class__ is not tuple) or any(
+            way.__class__ is tuple and len(way) > 1 for way in ways.values()):
         return None
-    dtypes = [numbers[i].dtype if i in numbers else operand._array.dtype for i, operand in enumerate(operands)]
-    if ufunc.resolve_dtypes((*dtypes, None))[-1] != dtype.np:
+    steps = [way[0] if way.__class__ is tuple else way for way in map(ways.get, range(len(operands)))]
+    given = [operand._array.dtype if step is None else getattr(step, "dtype", step)
+             for operand, step in zip(operands, steps, strict=True)]
+    rounds = dtype.itemsize == 2 and dtype.category == FLOATING and prod(shape) < FEW
+    if dtype.np.kind == "V" and not rounds:
+        return None
+    if not rounds and ufunc.resolve_dtypes((*given, None))[-1] != dtype.np:
         return None
     layout = intern_layout(shape, stride, dtype)
     if stride is None:
-        return shape, None, layout
-    found = order_of(shape, stride)
-    return found and (tuple([shape[d] for d in found[0]]), found[1], layout)
+        return Place(shape, None, layout, *steps, rounds=rounds)
+    found = None if rounds else order_of(shape, stride)
+    return found and Place(tuple([shape[d] for d in found[0]]), found[1], layout, *steps)
 
 
-def placed(ufunc: np.ufunc, arrays: list[Any], plan: Plan) -> Tensor:
-    """Compute a ufunc of operands and numbers into new memory of the described strides."""
-    for i, number in plan.changes:
-        arrays[i] = number
-    return computed_at(ufunc, plan.place, *arrays)  # type: ignore[arg-type]
-
-
-def computed_at(ufunc: np.ufunc, place: Place, *arrays: Any) -> Tensor:
+def computed_at(ufunc: np.ufunc, place: Place, left: Any, right: Any = None) -> Tensor:
     """Compute a ufunc into new memory: a contiguous array, with its dimensions permuted, if they are."""
-    shape, back, layout = place
-    dtype = layout.dtype
-    data, out = empty(shape, dtype.np), new(Tensor)
+    shape, back, layout, first, second, rounds = place
+    dtype, out = layout.dtype, new(Tensor)
+    if first is not None:
+        left = left.astype(first)
+    if second is not None:
+        right = second if second.__class__ is ndarray else right.astype(second)
+    operands = (left,) if right is None else (left, right)
     out._layout = layout
     if back is None:
-        silent().run(ufunc, *arrays, out=data)
+        if rounds:
+            data = silent().run(in_dtype, ufunc, operands, dtype.np)
+        else:
+            data = empty(shape, dtype.np)
+            silent().run(ufunc, *operands, out=data)
         out._array, out._dtype, out._keys = data, dtype, CPU
         return out
+    data = empty(shape, dtype.np)
     array = data.transpose(back)
-    silent().run(ufunc, *arrays, out=array)
+    silent().run(ufunc, *operands, out=array)
     out._array, out._dtype, out._keys = array, dtype, CPU | NONCONTIGUOUS
     out._stride, out._version_counter = layout.stride, [0, None, data]  # the storage is made from it on demand
+    return out
+
+
+def settled_calls(meta: Pointwise, ufunc: np.ufunc, places: Plans,
+                  settle: Callable[[Any, tuple[Any, ...]], Any]) -> Callable[[Rows], Rows]:
+    """Return what wraps a kernel of one or two operands to compute calls whose place is known. The second call of a key
+    settles it.
+    """
+    count, of_default = meta.count, meta.kind.startswith("float")  # the default dtype may be the result's
+
+    def wrap(general: Rows) -> Rows:
+        def of_one(self: Any, *rest: Any) -> Any:
+            if rest:
+                return general(self, *rest)
+            key = self._layout or self._layout_of_plans()
+            if of_default:
+                key = key, get_default_dtype()
+            if (place := places.get(key)).__class__ is Place:
+                return computed_at(ufunc, place, self._array)
+            return otherwise(key, place, self)
+
+        def of_two(self: Any, other: Any, *rest: Any) -> Any:
+            if rest or self.__class__ not in TENSOR_TYPES:
+                return general(self, other, *rest)
+            key: Any
+            if (kind := other.__class__) in TENSOR_TYPES:
+                key = self._layout or self._layout_of_plans(), other._layout or other._layout_of_plans()
+                if of_default:
+                    key = *key, get_default_dtype()
+            elif kind is float or kind is int or kind is bool:
+                key = self._layout or self._layout_of_plans(), kind, other or str(other), get_default_dtype()
+            else:
+                return general(self, other)
+            if (place := places.get(key)).__class__ is not Place:
+                return otherwise(key, place, self, other)
+            return computed_at(ufunc, place, self._array, other._array if kind in TENSOR_TYPES else None)
+
+        def otherwise(key: Any, found: Any, *args: Any) -> Any:
+            if found is SEEN:
+                return settle(key, args)
+            if found is None:
+                places.keep(key, SEEN)  # a layout that does not come again makes no plan
+            elif found and (out := by_function(found, args, count)) is not None:
+                return out
+            return general(*args)
+
+        return of_one if count == 1 else of_two
+
+    return wrap
+
+
+def by_function(found: Any, args: tuple[Any, ...], count: int) -> Tensor | None:
+    """Return the tensor that a settled function computes of a call's arguments; None if its array is not new."""
+    arrays = [arg._array if arg.__class__ in TENSOR_TYPES else arg for arg in args]
+    if found.__class__ is not tuple:
+        made: Tensor = found(*arrays[:count])
+        return made
+    run, layout = found
+    result = silent().run(run, *arrays)
+    if result.__class__ is not ndarray:
+        result = np.asarray(result)
+    if result.base is not None or any([result is array for array in arrays]):  # noqa: C419 - a generator is slower
+        return None
+    out = new(Tensor)
+    out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
     return out
 
 
@@ -312,11 +426,15 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
     #: The result's dtype by the operands' dtype; None for the general kernel.
     results = {**dict.fromkeys((*DTYPES.values(), *RARE.values())),
                **{dtype: bool_ if meta.kind == "bool" else dtype for dtype in meta.fast}}
+    kernel: Any = general
+    placed = kernel.placed
     general = of_few_converted(meta, row, general)
+    if placed is not None:
+        general = placed(general)
     function = row.ufunc if isinstance(row, PreparedUfunc) else row
     leading = op.text[op.text.index("(") + 1:].startswith("Tensor ")
     if meta.count > 2 or not leading or meta.unpromoted:
-        return fast_path(_of_several(meta, function, results))(general)
+        return of_few(kernel, fast_path(_of_several(meta, function, results))(general), meta.count)
     checked = meta.check is not None and meta.count == 2
     with_rest = refuse if isinstance(function, np.ufunc) else with_small_numbers(function) if checked else function
     return (_of_one if meta.count == 1 else _of_two)(meta, function, with_rest, results, general)
@@ -348,7 +466,6 @@ def of_few_converted(meta: Pointwise, row: Rows, general: Rows) -> Rows:
     integers = INTEGERS & meta.takes if meta.kind == "float" else frozenset()
     results = {dtype: bool_ if meta.kind == "bool" else dtype for dtype in halves} | dict.fromkeys(integers, float32)
     function = row.ufunc if isinstance(row, PreparedUfunc) else row  # without further arguments
-    settled = general.settled  # type: ignore[attr-defined]
     exact = function in EXACT
 
     def taken(args: tuple[Any, ...], dtype: DType) -> list[Any] | None:
@@ -373,23 +490,6 @@ def of_few_converted(meta: Pointwise, row: Rows, general: Rows) -> Rows:
                 given.append(arg)
         return given
 
-    def of_one(self: Any, *rest: Any) -> Any:
-        if not rest and (run := settled.get((self._layout or self._layout_of_plans(),))) is not None:
-            return run(self._array)
-        return call(self, *rest)
-
-    def of_two(self: Any, other: Any, *rest: Any) -> Any:
-        if not rest and self.__class__ in TENSOR_TYPES and other.__class__ in TENSOR_TYPES and (run := settled.get(
-                (self._layout or self._layout_of_plans(), other._layout or other._layout_of_plans()))) is not None:
-            return run(self._array, other._array)
-        return call(self, other, *rest)
-
-    def of_three(*args: Any) -> Any:
-        if len(args) == count and all([arg.__class__ in TENSOR_TYPES for arg in args]) and (  # noqa: C419
-                run := settled.get(tuple([arg._layout or arg._layout_of_plans() for arg in args]))) is not None:
-            return run(*[arg._array for arg in args])
-        return call(*args)
-
     def call(*args: Any) -> Any:
         first = args[1 if 0 in unpromoted or args[0].__class__ not in TENSOR_TYPES else 0]
         dtype: Any = first._dtype if first.__class__ in TENSOR_TYPES else None
@@ -404,9 +504,7 @@ def of_few_converted(meta: Pointwise, row: Rows, general: Rows) -> Rows:
                 return from_array(array, result)
         return general(*args)
 
-    if not results:
-        return general
-    return (call, of_one, of_two, of_three)[count if halves else 0]
+    return call if results else general
 
 
 def in_dtype(row: Rows, arrays: list[Any], dtype: np.dtype) -> np.ndarray:
@@ -484,6 +582,27 @@ def _of_two(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, 
     return binary
 
 
+def of_few(kernel: Any, once: Rows, count: int) -> Rows:
+    """Return the kernel of several contiguous operands, which settles the second call of few elements of a cache key
+    for later ones. Other calls are computed ``once``.
+    """
+    plans = Plans()
+
+    def several(*args: Any) -> Any:
+        found = plans.get(key := key_of(args))
+        if found is SEEN:
+            result = kernel(*args)
+            plans.keep(key, kernel.settled_of(args))
+            return result
+        if found is None:
+            plans.keep(key, SEEN)
+        elif found and (out := by_function(found, args, count)) is not None:
+            return out
+        return once(*args)
+
+    return several
+
+
 def _of_several(meta: Pointwise, function: Rows, results: Results) -> Rows:
     count = meta.count
     promoted = [i not in meta.unpromoted for i in range(count)]
@@ -529,23 +648,12 @@ def with_strides(meta: Pointwise, general: Rows, fast: Rows) -> Rows:
     output's dimensions are then ordered as for contiguous inputs. One or two tensors of few elements, whose place is
     known, skip the question.
     """
-    places, ufunc = general.places, general.ufunc  # type: ignore[attr-defined]
-
-    def of_one(self: Any, *rest: Any) -> Any:
-        if not rest and (place := places.get(self._layout or self._layout_of_plans())) is not None:
-            return computed_at(ufunc, place, self._array)
-        return kernel(self, *rest)
-
-    def of_two(self: Any, other: Any, *rest: Any) -> Any:
-        if not rest and self.__class__ in TENSOR_TYPES and other.__class__ in TENSOR_TYPES and (place := places.get(
-                (self._layout or self._layout_of_plans(), other._layout or other._layout_of_plans()))) is not None:
-            return computed_at(ufunc, place, self._array, other._array)
-        return kernel(self, other, *rest)
+    placed: Any = general.placed  # type: ignore[attr-defined]
 
     def kernel(*args: Any) -> Any:
         for arg in args:
             if arg.__class__ in TENSOR_TYPES and arg._keys & NONCONTIGUOUS and any(arg._stride):
-                few = places is not None and arg._array.size < SMALL
+                few = placed is not None and arg._array.size < SMALL
                 out = None if few or not meta.keeps_strides else in_order(arg._array.shape, arg._stride, args)
                 return general(*args) if out is None else out
         return fast(*args)
@@ -563,4 +671,4 @@ def with_strides(meta: Pointwise, general: Rows, fast: Rows) -> Rows:
         out = fast(*given)
         return strided(out._array, back, out._dtype, stride)
 
-    return kernel if places is None else of_one if meta.count == 1 else of_two
+    return kernel if placed is None else placed(kernel)
