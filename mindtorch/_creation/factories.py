@@ -27,6 +27,9 @@ from .._dtype import FLOATING, DType, as_dtype
 from .._tensor import Method, Tensor, tensor_method
 
 
+NUMBERS = int, float, bool, complex
+
+
 def sizes_of(function: str, size: tuple[Any, ...], named: Any = None, what: str = "size") -> tuple[int, ...]:
     """Return a factory's sizes: ``zeros(2, 3)``, ``zeros((2, 3))``, ``zeros(size=...)``; TypeError if invalid.
 
@@ -130,7 +133,7 @@ def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType 
     """Return a tensor filled with a number, of the number's dtype unless given (``torch.full``)."""
     if fill_value.__class__ in TENSOR_TYPES and not fill_value.requires_grad:
         fill_value = fill_value.item()
-    elif not isinstance(fill_value, (int, float, complex, np.number, np.bool_, *SYMBOLIC)):
+    elif fill_value.__class__ not in NUMBERS and not isinstance(fill_value, (np.number, np.bool_, *NUMBERS, *SYMBOLIC)):
         raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not "
                         f"{type(fill_value).__name__}")
     made = _full(sizes_of("full", (), size), fill_value, dtype_for("full", dtype, out), layout,

@@ -14,7 +14,7 @@ from .._dispatch.aten import (
     arange as _arange, arange_start, arange_start_step, eye as _eye, eye_m, linspace as _linspace,
     logspace as _logspace,
 )
-from .._dtype import FLOATING, DType, get_default_dtype
+from .._dtype import FLOATING, DType, as_dtype, get_default_dtype
 from .._tensor import Tensor
 from .factories import dtype_for, finish, options_of
 
@@ -34,6 +34,9 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
     """Return the values in [start, end) in steps of ``step``, int64 if all are ints: ``arange(end)``, ``arange(start,
     end, step)`` (``torch.arange``). Raises RuntimeError if the step is zero or leads away from the end.
     """
+    if len(bounds) == 1 and bounds[0].__class__ is int and out is None and not named:
+        made = _arange(*bounds, as_dtype("arange", dtype), layout, _device.resolve_device(device), pin_memory)
+        return finish(made, None, requires_grad, layout)
     values = [_number(b) for b in bounds]
     start = named.pop("start", None)
     end, step = named.pop("end", None), named.pop("step", None)

@@ -11,11 +11,12 @@ from ..._base.formats import contiguous_format, preserve_format
 from ..._base.layout import Ints, Spec, check_sizes
 from ..._device import device as Device
 from ..._dispatch.keys import NONCONTIGUOUS
-from ..._dtype import FLOATING, INTEGER, DType, bool_, get_default_dtype
+from ..._dtype import FLOATING, INTEGER, DType, bool_, dtype_of_number, get_default_dtype, int64
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array
 from ..common.blocks import fill as fill_array, filled
 from ..common.creation import creation_kernels
+from .fast_paths import LARGEST, PLAIN
 
 
 def fill(spec: Spec, value: Any, device: Device) -> Tensor:
@@ -65,6 +66,36 @@ def like(value: int, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return kernel
 
 
+def holds(dtype: DType, value: Any) -> bool:
+    """Return True if a dtype surely holds a number, so that nothing is to be checked or converted."""
+    kind = value.__class__
+    return (dtype in PLAIN and (kind is float or kind is int) and -LARGEST < value < LARGEST) or (
+        dtype is int64 and kind is int and -1 << 63 <= value < 1 << 63)
+
+
+def full(general: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the kernel of ``full``, fast for a number that the dtype surely holds."""
+
+    def kernel(size: Ints, value: Any, dtype: DType | None = None, *options: Any) -> Tensor:
+        held = dtype or dtype_of_number(value)
+        if not holds(held, value):
+            return general(size, value, dtype, *options)
+        return from_array(filled(check_sizes(size), held.np, value), held)
+
+    return kernel
+
+
+def full_like(general: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the kernel of ``full_like``, fast for such numbers if options change nothing."""
+
+    def kernel(self: Tensor, value: Any, *options: Any) -> Tensor:
+        if self._keys & NONCONTIGUOUS or not AS_IT_IS.issuperset(options) or not holds(self._dtype, value):
+            return general(self, value, *options)
+        return from_array(filled(self._array.shape, self._dtype.np, value), self._dtype)  # type: ignore[union-attr]
+
+    return kernel
+
+
 def empty(general: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return the kernel of ``empty``, fast without a memory format."""
 
@@ -79,4 +110,5 @@ def empty(general: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 KERNELS.update({"empty.memory_format": empty(KERNELS["empty.memory_format"]), "zeros": of(0), "ones": of(1),
+                "full": full(KERNELS["full"]), "full_like": full_like(KERNELS["full_like"]),
                 "zeros_like": like(0, KERNELS["zeros_like"]), "ones_like": like(1, KERNELS["ones_like"])})

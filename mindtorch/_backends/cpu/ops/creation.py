@@ -9,8 +9,8 @@ import numpy as np
 from ...._dtype import FLOATING, DType, dtype_of_number, get_default_dtype
 from ...common.shapes import length
 from ...random.numerics import affine
-from ..rows import repeating
-from . import CPU_KERNELS
+from ..rows import MOST, repeating
+from . import AT_ONCE, CPU_KERNELS
 
 BEYOND_FLOAT32, HALF = (1 << 29) - 1, 1 << 28  #: bits of a float64 beyond float32, and the highest of them
 _REGISTER = 32  # bytes that ATen's kernel of arange fills at once
@@ -133,5 +133,20 @@ def eye(n: int, m: int, dtype: DType | None = None, *options: Any) -> np.ndarray
     return np.eye(n, m, dtype=(dtype or get_default_dtype()).np)
 
 
+def counting(of: Any) -> Any:
+    """Return what prepares a form of ``arange`` or ``eye``, given the arguments of the others: copies of a result."""
+    def prepare(*args: Any) -> Any:
+        *numbers, dtype, _, _, _ = args
+        made = of(*numbers, dtype)
+        if dtype is None and made.dtype.kind == "f":
+            dtype = get_default_dtype()
+        return None if made.size > MOST else (made if dtype is None else made.astype(dtype.np)).copy
+
+    return prepare
+
+
+AT_ONCE.update({"arange": counting(lambda end, dtype: arange(0, end, 1, dtype)),
+                "arange.start": counting(lambda start, end, dtype: arange(start, end, 1, dtype)),
+                "eye": counting(lambda n, dtype: eye(n, n, dtype))})
 CPU_KERNELS.add(repeating(linspace), repeating(logspace))
 CPU_KERNELS.update({"arange.start_step": repeating(arange), "eye.m": repeating(eye)})
