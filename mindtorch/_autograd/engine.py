@@ -336,7 +336,7 @@ def fit(gradient: Any, output: Any, source: Node, position: int, own: bool = Fal
     if gradient._dtype.is_complex and not dtype.is_complex and not source._keeps_dtype:
         gradient = real(gradient)
     if gradient.shape != shape:
-        if not can_expand(shape, gradient.shape):
+        if not can_expand(shape, tuple(gradient.shape)):
             raise about(_invalid(source, position, f"got {list(gradient.shape)} but expected shape compatible with "
                                                    f"{list(shape)}"),
                         "gradient returned", function=source.name(), number=position, got=gradient.shape, wanted=shape)
@@ -455,7 +455,9 @@ def _run_batch(run: Any, grad_outputs: Any, keep_graph: bool) -> list[Any]:
 
 def _as_tuple(value: Any, function: str) -> tuple[Any, ...]:
     """Return tensors or gradient edges as a tuple. They may be given as a single one, a sequence, or a dict."""
-    if value.__class__ in TENSOR_TYPES or isinstance(value, GradientEdge):
+    if (kind := value.__class__) is tuple or kind is list:
+        return (*value,)
+    if kind in TENSOR_TYPES or isinstance(value, GradientEdge):
         return (value,)
     if type(value) is dict:
         return tuple(value.values())
@@ -467,9 +469,9 @@ def _as_tuple(value: Any, function: str) -> tuple[Any, ...]:
 
 def _input_edge(tensor: Any, accumulate: bool) -> Edge:
     """Return the edge at which the gradient of an input arrives. If it is to accumulate, make a non-leaf retain it."""
-    if isinstance(tensor, GradientEdge):
-        return (tensor.node, tensor.output_nr)
     if tensor.__class__ not in TENSOR_TYPES:
+        if isinstance(tensor, GradientEdge):
+            return (tensor.node, tensor.output_nr)
         raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(tensor).__name__}")
     if accumulate:
         tensor.retain_grad()
@@ -489,7 +491,7 @@ def _roots(outputs: Any, given: Any) -> tuple[list[Edge], list[Any]]:
     if len(gradients) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
     for output in outputs:
-        if isinstance(output, GradientEdge):
+        if output.__class__ not in TENSOR_TYPES:
             edges.append((output.node, output.output_nr))
         elif not output._keys & AUTOGRAD or (edge := output._grad_edge()) is None:
             raise about(RuntimeError(f"element {len(edges)} of tensors does not require grad and does not have a "
@@ -547,6 +549,10 @@ def _checked(output: Any, gradient: Any, i: int) -> Any:
         TypeError: if the gradient is not a tensor.
         RuntimeError: if its shape differs, or only one of the two is complex.
     """
+    if (output.__class__ in TENSOR_TYPES and gradient.__class__ in TENSOR_TYPES and gradient._dtype is output._dtype
+            and output._array is not None and gradient._array is not None
+            and output._array.shape == gradient._array.shape):
+        return gradient
     shape, dtype, _ = _facts(output)
     if gradient.__class__ not in TENSOR_TYPES:
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import Any
 
+from .._base.layout import Ints, remembered
 from .._dispatch import dispatcher
 from .._dispatch.aten import (
     arange_start_step, copy_, expand, index_add_, mm, reshape, sum as sum_all, sum_dim_IntList as sum_dims, t, view,
@@ -27,20 +28,24 @@ def is_private() -> bool:
 
 def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
     """Sum a gradient to the shape of a broadcast input (ATen's ``sum_to``); a view if the input had fewer dims."""
-    have = grad.shape
-    shape = tuple(shape)
-    extra = len(have) - len(shape)
-    if not extra and have == shape:
+    array, shape = grad._array, tuple(shape)
+    have = tuple(grad.shape) if array is None else array.shape
+    if have == shape:
         return grad
     if not shape:
         return sum_all(grad)
-    dims = tuple(range(extra))
-    if have[extra:] != shape:
-        dims += tuple([d + extra for d, size in enumerate(shape) if size == 1 and have[d + extra] != 1])
+    dims, extra = broadcast_dims(shape, have)
     if len(dims) == extra and is_private():
         return sum_dims(grad, dims)
     grad = sum_dims(grad, dims, True) if dims else grad
     return view(grad, shape) if extra else grad
+
+
+@remembered
+def broadcast_dims(shape: Ints, to: Ints) -> tuple[Ints, int]:
+    """Return the dimensions over which a gradient of shape ``to`` is summed to ``shape``, and how many are new."""
+    extra = len(to) - len(shape)
+    return (*range(extra), *[d + extra for d, size in enumerate(shape) if size == 1 and to[d + extra] != 1]), extra
 
 
 def transposed(matrix: Any) -> Any:
@@ -100,7 +105,8 @@ def repeated(grad: Any, self_shape: Any) -> Any:
     return result
 
 
-def can_expand(shape: Sequence[int], to: Sequence[int]) -> bool:
+@remembered
+def can_expand(shape: Ints, to: Ints) -> bool:
     """Return True if a shape broadcasts to another one, whose gradient can then be summed back."""
     extra = len(to) - len(shape)
     return extra >= 0 and all(size in (1, to[d + extra]) for d, size in enumerate(shape))
