@@ -26,7 +26,6 @@ from .._dispatch.keys import SPARSES, UNINITIALIZED
 from .._dtype import FLOATING, DType, as_dtype
 from .._tensor import Method, Tensor, tensor_method
 
-
 NUMBERS = int, float, bool, complex
 
 

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache
 from inspect import Signature
-from itertools import chain, compress
 from typing import Any, cast
 
 import numpy as np
 
 from .._base.about import about
 from .._base.formats import layout, memory_format
+from .._base.generated import define
 from .._base.size import Size
 from .._base.symbolic import INTS, SYMBOLIC, as_float
 from .._device import CPU, device
@@ -293,107 +293,56 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
         return None
     positions = {**positions, "out": len(parameters)}  # ``out`` follows the schema's parameters
     where: Any = [*range(len(args)), *(positions.get(name, positions.get(ALIASES.get(name, ""))) for name in kwargs)]
-    in_order = where == list(range(len(where)))
-    lists: list[tuple[int, Callable[[Any], bool]]] = []  # arguments to check, and the check
-    changes: list[tuple[int, Callable[[Any], Any]]] = []  # positions to convert, and the conversion
-    repeats: list[tuple[int, int]] = []  # positions of numbers to repeat, and how many times
+    checks: list[str] = []
+    spelled = {position: f"constant_{position}" for position in range(max(where, default=-1) + 1)}
     for i, (position, given) in enumerate(zip(where, (*args, *kwargs.values()), strict=True)):
-        kind, bound = given.__class__, canonical[position]
+        kind, bound, name = given.__class__, canonical[position], f"given_{i}"
+        spelled[position] = name
         if kind in _LISTS:
             written = position == len(parameters)
             of_tensors = kind is not Size and (written or (parameters[position].base == "Tensor"
                                                            and parameters[position].is_list))
-            are = _are_tensors if of_tensors else _are_ints
-            if not (of_tensors or parameters[position].base == "int") or not are(given):
+            if not (of_tensors or parameters[position].base == "int") or not (
+                    _are_tensors if of_tensors else _are_ints)(given):
                 return None
-            lists.append((i, are))
+            checks.append(f"_are_tensors({name})" if of_tensors else f"INT.issuperset(map(type, {name}))")
             if not written and (of_tensors or kind is list):
-                changes.append((position, list if of_tensors else tuple))
+                spelled[position] = f"[*{name}]" if of_tensors else f"(*{name},)"
         elif kind not in TENSOR_TYPES and kind not in DECIDING_TYPES:
             return None
         elif given is not bound:
             if kind is not int:
                 return None
             if bound.__class__ is float:
-                changes.append((position, float))
+                spelled[position] = f"float({name})"
             elif isinstance(bound, tuple):
-                repeats.append((position, len(bound)))
+                spelled[position] = f"({', '.join([name] * len(bound))},)"
             else:
                 return None
-    if in_order and not lists and not changes and not repeats:
+    if not checks and [*spelled.values()] == [f"given_{i}" for i in range(len(where))]:
         return call
-    if in_order and len(where) == 2 and all(place == 1 for place, _ in (*lists, *changes, *repeats)):  # x.sum(1)
-        changes += [(position, partial(_repeated, times)) for position, times in repeats]
-        return _second_changed(call, otherwise, *(pairs[0][1] if pairs else None for pairs in (lists, changes)))
-    alone = in_order and not repeats and len(lists) == 1
-    if alone and (made := _list_alone(call, otherwise, len(args), (*kwargs,), *lists[0], changes)) is not None:
-        return made
-    count, names = len(args), tuple(kwargs)
-    template = [None if position in where else value for position, value in enumerate(canonical)]
-
-    of_ints, as_given = [(i, _are_ints) in lists for i in range(len(where))], in_order and not changes and not repeats
-    of_tensors = [i for i, are in lists if are is _are_tensors]
-
-    def shortcut(*given: Any) -> Any:
-        fits = INT.issuperset(map(type, chain.from_iterable(compress(given, of_ints))))
-        for i in of_tensors:
-            fits = fits and _are_tensors(given[i])
-        if not fits:
-            return otherwise(given[:count], dict(zip(names, given[count:], strict=True)))
-        if as_given:
-            return call(*given)
-        if in_order:
-            values = [*given]
-        else:
-            values = template.copy()
-            for position, value in zip(where, given, strict=True):
-                values[position] = value
-        for position, times in repeats:
-            values[position] = (values[position],) * times
-        for position, change in changes:
-            values[position] = change(values[position])
-        return call(*values)
-
-    return shortcut
+    constants = tuple([canonical[position] for position, text in spelled.items() if text.startswith("constant")])
+    made: Callable[..., Any] = _binder(len(args), (*kwargs,), tuple(checks), (*spelled.values(),))(
+        call, otherwise, *constants)
+    return made
 
 
-def _list_alone(call: Callable[..., Any], otherwise: Callable[..., Any], count: int, names: tuple[str, ...], at: int,
-                are: Callable[[Any], bool], changes: list[Any]) -> Callable[..., Any] | None:
-    """Return a binder for arguments in order of which one is a list, to be checked: one of ints that is taken as it is,
-    or the first, of tensors, which is copied. None for other changes.
+@lru_cache(None)
+def _binder(count: int, names: tuple[str, ...], checks: tuple[str, ...], values: tuple[str, ...]) -> Any:
+    """Write out the function that makes a binder: of ``count`` positional arguments and the values of keywords, which
+    it checks, to an operator's. (A loop over them takes as long as a small operator.)
     """
-    if are is _are_ints and not changes:  # torch.layer_norm(x, (3,), weight, bias, eps)
-        def shortcut(*given: Any) -> Any:
-            if not INT.issuperset(map(type, given[at])):
-                return otherwise(given[:count], dict(zip(names, given[count:], strict=True)))
-            return call(*given)
-
-        return shortcut
-    if changes != [(0, list)]:
-        return None
-
-    def of_tensors(tensors: Any, *rest: Any) -> Any:  # torch.cat(tensors, dim)
-        if not are(tensors):
-            return otherwise((tensors, *rest)[:count], dict(zip(names, (tensors, *rest)[count:], strict=True)))
-        return call([*tensors], *rest)
-
-    return of_tensors
-
-
-def _second_changed(call: Callable[..., Any], otherwise: Callable[..., Any], are: Callable[[Any], bool] | None,
-                    change: Callable[[Any], Any] | None) -> Callable[..., Any]:
-    """Return a binder for two arguments that checks or converts only the second."""
-
-    def shortcut(first: Any, second: Any) -> Any:
-        if are is not None and not are(second):
-            return otherwise((first, second), {})
-        return call(first, second if change is None else change(second))
-
-    return shortcut
-
-
-def _repeated(times: int, number: int) -> tuple[int, ...]:
-    return (number,) * times
+    given = [f"given_{i}" for i in range(count + len(names))]
+    named = ", ".join([f"{name!r}: {value}" for name, value in zip(names, given[count:], strict=True)])
+    lines = [f"def make({', '.join(['call', 'otherwise', *[v for v in values if v.startswith('constant')]])}):",
+             f"    def binder({', '.join(given)}):"]
+    if checks:
+        lines += [f"        if not ({' and '.join(checks)}):",
+                  f"            return otherwise(({''.join([f'{value}, ' for value in given[:count]])}), {{{named}}})"]
+    lines += [f"        return call({', '.join(values)})", "    return binder"]
+    call = ", ".join([f"{name}={value}" for name, value in zip((*given[:count], *names), given, strict=True)])
+    return define("make", "\n".join(lines), f"{__file__}: ({call}) as ({', '.join(values)}) if {' and '.join(checks)}",
+                  {"INT": INT, "_are_tensors": _are_tensors})
 
 
 INT = {int}
