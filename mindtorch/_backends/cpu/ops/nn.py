@@ -211,56 +211,110 @@ def nll_loss_backward(grad_output: array, self: array, target: array, weight: ar
     return out.reshape(shape)
 
 
-lowest, add = np.minimum.reduce, np.add.reduce  # type: Any, Any
+class Classes:
+    """The flat places of the classes of samples, among log probabilities (N, C, ...), or (C,)."""
 
+    @classmethod
+    def of(cls, logs: array, target: array, weight: array | None, ignore_index: int) -> Classes | None:
+        """Return None for dtypes or layouts that NumPy takes longer for."""
+        fits = logs.flags.c_contiguous and target.dtype == np.int64 and target.size and (
+            (logs.dtype.char in "fd" and (weight is None or weight.dtype == logs.dtype)) or (
+                is_half(logs) and weight is None))
+        return cls(logs, target, weight, ignore_index) if fits else None
 
-def means_classes(logs: array, target: array, weight: array | None) -> bool:
-    """Return True if a loss has no weights, one class a sample, and a dtype in which NumPy computes as PyTorch does."""
-    return (weight is None and logs.dtype.char in "fd" and logs.ndim == 2 and target.dtype == np.int64
-            and target.ndim == 1 and target.size > 0)
+    def __init__(self, logs: array, target: array, weight: array | None, ignore_index: int) -> None:
+        self.classes, self.size = logs.shape[min(1, logs.ndim - 1)], target.size
+        self.ignored = ignore_index if 0 <= ignore_index < self.classes else None
+        self.step = logs.size // self.classes // (len(logs) if logs.ndim > 1 else 1)
+        number = np.arange(target.size)
+        self.starts = number // self.step * (self.classes * self.step) + number % self.step
+
+    def places(self, target: array) -> tuple[array, array] | None:
+        """Return the classes and their places; None if a class is ignored, or is none."""
+        chosen = target.reshape(-1)
+        bits = chosen.view(np.uint64)
+        if bits.item(bits.argmax()) >= self.classes or (self.ignored is not None and (chosen == self.ignored).any()):
+            return None
+        return chosen, chosen * self.step + self.starts if self.step > 1 else chosen + self.starts
 
 
 def prepared_nll_loss(self: array, target: array, weight: array | None, reduction: int,
-                      ignore_index: int) -> Callable[..., tuple[array, array]] | None:
-    """Prepare the mean or sum of a batch. ``nll_loss_forward`` computes if a class is ignored, or is none."""
-    if reduction == NONE or not means_classes(self, target, weight):
+                      ignore_index: int) -> Callable[..., tuple[Any, Any]] | None:
+    """Prepare the loss of a batch. ``nll_loss_forward`` computes if a class is ignored, or is none."""
+    classes = Classes.of(self, target, weight, ignore_index)
+    if classes is None:
         return None
-    count, dtype, lines = len(target), self.dtype, np.arange(len(target))
+    shape, dtype = target.shape if self.ndim > 1 else (), self.dtype
+    count, wide, kind = classes.size, np.ones(classes.size), np.float64 if dtype == np.float64 else np.float32
 
-    def run(logs: array, chosen: array, weight: None) -> tuple[array, array]:
-        if lowest(chosen) < 0 or (ignore_index >= 0 and (chosen == ignore_index).any()):
-            return nll_loss_forward(logs, chosen, weight, reduction, ignore_index)
-        try:
-            total = add(logs[lines, chosen], None, np.float64).astype(dtype)
-        except IndexError:
-            total = None
-        if total is None:  # outside of the handler, whose error would be shown with that of the row
-            return nll_loss_forward(logs, chosen, weight, reduction, ignore_index)
-        loss = 0 - total  # not its negative: 0 less 0 is 0
-        return np.array(loss / count if reduction == MEAN else loss, dtype), np.array(count, dtype)
+    def summed(values: array) -> Any:
+        return np.add.reduce(values) if kind is np.float64 else kind(values.astype(wide.dtype).dot(wide))
+
+    def run(logs: array, target: array, weight: array | None) -> tuple[Any, Any]:
+        if (found := classes.places(target)) is None:
+            return as_before(nll_loss_forward(logs, target, weight, reduction, ignore_index))
+        chosen, places = found
+        values = logs.take(places)
+        weights = None if weight is None else weight.take(chosen)
+        if reduction == NONE:
+            losses = np.subtract(0, values) if weights is None else values * -weights
+            return losses.reshape(shape), 0
+        if weights is not None:
+            total, part = 0 - summed(values * weights), summed(weights)
+        else:
+            total, part = 0 - summed(values), count  # not the negative: 0 less 0 is 0
+        return np.array(total / part if reduction == MEAN else total, dtype), np.array(part, dtype)
+
+    def as_before(found: tuple[Any, Any]) -> tuple[Any, Any]:
+        """Return outputs in the dtypes of those of other calls."""
+        loss, part = found
+        return as_dtype(np.asarray(loss), dtype), part if reduction == NONE else as_dtype(np.asarray(part), dtype)
 
     return run
 
 
 def prepared_nll_loss_backward(grad_output: array, self: array, target: array, weight: array | None, reduction: int,
                                ignore_index: int, total_weight: array) -> Callable[..., array] | None:
-    """Prepare the gradient of the mean; ``total_weight`` shows that no class was ignored."""
-    if reduction != MEAN or not means_classes(self, target, weight) or grad_output.dtype != self.dtype:
+    """Prepare the gradient. ``nll_loss_backward`` computes if a class is ignored, or is none."""
+    classes = Classes.of(self, target, weight, ignore_index)
+    if classes is None or grad_output.dtype != self.dtype or is_half(self):
         return None
-    shape, dtype, count, lines = self.shape, self.dtype, len(target), np.arange(len(target))
+    shape, size, dtype = self.shape, self.size, self.dtype
 
-    def run(grad_output: array, self: array, chosen: array, *rest: Any) -> array:
-        if rest[-1].item() != count or lowest(chosen) < 0:
-            return nll_loss_backward(grad_output, self, chosen, *rest)
-        out: array = np.zeros(shape, dtype)
-        are_classes = True
-        try:
-            out[lines, chosen] = grad_output.item() / -count
-        except IndexError:
-            are_classes = False
-        return out if are_classes else nll_loss_backward(grad_output, self, chosen, *rest)
+    def run(grad_output: array, self: array, target: array, weight: array | None, *rest: Any) -> array:
+        if (found := classes.places(target)) is None:
+            return nll_loss_backward(grad_output, self, target, weight, *rest)
+        chosen, places = found
+        grad = np.negative(grad_output).reshape(-1)
+        if reduction == MEAN:
+            grad /= rest[-1]
+        out: array = np.zeros(size, dtype)
+        out[places] = grad if weight is None else grad * weight.take(chosen)
+        return out.reshape(shape)
 
     return run
+
+
+def of_batch(of_logits: bool) -> Prepared:
+    """Return what prepares the loss of a batch by log probabilities, or by the logits that they are made of."""
+    def prepare(self: array, target: array, weight: array | None = None, reduction: int = MEAN,
+                ignore_index: int = -100, label_smoothing: float = 0.0) -> Callable[..., array] | None:
+        if label_smoothing or self.ndim not in (2, 4) or target.shape != (len(self), *self.shape[2:]) or not (
+                weight is None or weight.shape == self.shape[1:2]):
+            return None
+        loss, logs = prepared_nll_loss(self, target, weight, reduction, ignore_index), None
+        if loss is None:
+            return None
+        if of_logits:
+            logs = CPU_KERNELS["_log_softmax"].prepare(self, 1, False)
+
+        def run(self: array, target: array, weight: array | None = None) -> array:
+            found: array = loss(self if logs is None else logs(self), target, weight)[0]
+            return found
+
+        return run
+
+    return Prepared(prepare, 3)
 
 
 NLL_LOSS = Prepared(prepared_nll_loss, 3, nll_loss_forward)
@@ -341,6 +395,7 @@ def multilabel_margin_loss_backward(grad_output: array, self: array, target: arr
 
 
 AT_ONCE.update({
+    "nll_loss_nd": of_batch(False), "cross_entropy_loss": of_batch(True),
     "mse_loss_backward": loss_backward(lambda z: np.multiply(z, 2, z)),
     "smooth_l1_loss_backward": loss_backward(slope_of_smooth_l1),
     "huber_loss_backward": loss_backward(lambda z, delta: z.clip(-delta, delta, z)),
@@ -356,6 +411,6 @@ CPU_KERNELS.update({
     "binary_cross_entropy_with_logits": loss(binary_cross_entropy_with_logits, at=2, widen=False),
     "nll_loss_forward": NLL_LOSS,
     "nll_loss_backward": NLL_LOSS_BACKWARD,
-    "nll_loss2d_forward": nll_loss_forward,
-    "nll_loss2d_backward": nll_loss_backward,
+    "nll_loss2d_forward": NLL_LOSS,
+    "nll_loss2d_backward": NLL_LOSS_BACKWARD,
 })

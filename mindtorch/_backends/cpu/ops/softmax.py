@@ -12,9 +12,9 @@ from ...._dtype import DType
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
 from ..rows import Prepared
-from . import CPU_KERNELS, reduction
+from . import AT_ONCE, CPU_KERNELS, reduction
 from .pointwise import exp_of
-from .reduction import MANY, SOME, by_ones, lines, maximum, to_opmath, total
+from .reduction import MANY, SOME, as_dtype, by_ones, is_half, lines, maximum, to_opmath, total
 
 #: FEW: most elements computed as a whole. WIDE: least columns computed at a time.
 FEW, WIDE = 1 << 16, 256
@@ -33,21 +33,22 @@ SQUARES = {kind: [np.ones((n, n), kind) for n in range(SHORT + 1)] for kind in "
 FOR_SUMS, FOR_LOGARITHMS = 6400.0, 1024.0
 
 
-def softmax_of_few(x: np.ndarray) -> np.ndarray | None:
-    """Compute softmax of short contiguous lines of moderate float32 or float64 numbers; None for others."""
-    flat, count = x.ravel(), x.shape[-1]
+def softmax_of_few(x: np.ndarray, ones: np.ndarray, down: bool) -> np.ndarray | None:
+    """Compute softmax of short lines, or columns, of moderate float32 or float64 numbers; None for others."""
+    flat = x.ravel()
     if not flat.dot(flat) < FOR_SUMS:
         return None
     powers = np.exp(x)
-    return np.divide(powers, powers.dot(SQUARES[x.dtype.char][count]), powers)
+    return np.divide(powers, ones.dot(powers) if down else powers.dot(ones), powers)
 
 
-def log_softmax_of_few(x: np.ndarray) -> np.ndarray | None:
-    """Compute log-softmax of short contiguous lines of moderate float32 or float64 numbers; None for others."""
-    flat, count = x.ravel(), x.shape[-1]
-    if count == 1 or not flat.dot(flat) < FOR_LOGARITHMS:
+def log_softmax_of_few(x: np.ndarray, ones: np.ndarray, down: bool) -> np.ndarray | None:
+    """Compute log-softmax of short lines, or columns, of moderate float32 or float64 numbers; None for others."""
+    flat = x.ravel()
+    if len(ones) == 1 or not flat.dot(flat) < FOR_LOGARITHMS:
         return None  # a logarithm of one exponential rounds, and the result is 0
-    sums = np.exp(x).dot(SQUARES[x.dtype.char][count])
+    powers = np.exp(x)
+    sums = ones.dot(powers) if down else powers.dot(ones)
     return np.subtract(x, np.log(sums, sums), sums)
 
 
@@ -92,12 +93,12 @@ def log_softmax_grad(grad: np.ndarray, output: np.ndarray, out: np.ndarray, axis
 
 
 def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: loops.Loop,
-            of_few: Callable[[np.ndarray], np.ndarray | None] | None = None) -> Prepared:
+            of_few: Callable[[np.ndarray, np.ndarray, bool], np.ndarray | None] | None = None) -> Prepared:
     """Return a row from a function that computes along an axis of ``count`` arrays into an output.
 
     The function receives slices along the first axis, if that is not the axis of the computation. Contiguous float32
     arrays use the loops: ``along`` for lines, ``down`` for columns. Small ones are computed as a whole; ``of_few`` may
-    compute short lines of very few numbers.
+    compute short lines or columns of very few numbers.
     """
 
     def row(*args: Any) -> np.ndarray:
@@ -116,8 +117,11 @@ def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: l
         return out.reshape(given[0].shape)
 
     def prepare(*args: Any) -> Callable[..., Any]:
-        rest = args[count:]
-        return sure(*args) or (lambda *arrays: row(*arrays, *rest))
+        rest, narrow = args[count:], args[0].dtype
+        if (found := sure(*args)) is None and is_half(args[0]) and not isinstance(rest[-1], DType):
+            inner = sure(*map(to_opmath, args[:count]), *rest)
+            found = inner and (lambda *arrays: as_dtype(inner(*map(to_opmath, arrays)), narrow))
+        return found or (lambda *arrays: row(*arrays, *rest))
 
     def sure(*args: Any) -> Callable[..., Any] | None:
         x, dim, other = args[0], args[count], args[count + 1] if len(args) > count + 1 else False
@@ -143,12 +147,13 @@ def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: l
             compute(*arrays, out, axis)
             return out
 
-        short = of_few
-        if short is None or x.size > reduction.FEW or axis != x.ndim - 1 or x.shape[axis] > SHORT:
+        short, down = of_few, axis < x.ndim - 1
+        if short is None or x.size > reduction.FEW or (down and (axis or x.ndim > 2)) or x.shape[axis] > SHORT:
             return small
+        ones = SQUARES[dtype.char][shape[axis]]
 
         def few(x: np.ndarray) -> np.ndarray:
-            found = short(x)
+            found = short(x, ones, down)
             return small(x) if found is None else found
 
         return few
@@ -176,8 +181,26 @@ def down_columns(loop: Callable[..., None], boxes: list[np.ndarray]) -> None:
                    boxes[0].size)
 
 
+SOFTMAX = blocked(softmax_of, 1, loops.softmax, loops.softmax_down, softmax_of_few)
+
+
+def _safe_softmax(x: np.ndarray, dim: int, dtype: DType | None = None) -> Callable[..., np.ndarray | None] | None:
+    """Prepare softmax that leaves NaN to the composite, which replaces it where all elements are minus infinity."""
+    run = SOFTMAX.prepare(x, dim, dtype) if x.dtype.char in SQUARES and (dtype is None or dtype.np == x.dtype) else None
+    if run is None:
+        return None
+
+    def safe(x: np.ndarray) -> np.ndarray | None:
+        out: np.ndarray = run(x)
+        flat = out.ravel()
+        return None if (squares := flat.dot(flat)) != squares else out
+
+    return safe
+
+
+AT_ONCE.add(_safe_softmax)
 CPU_KERNELS.update({
-    "_softmax": blocked(softmax_of, 1, loops.softmax, loops.softmax_down, softmax_of_few),
+    "_softmax": SOFTMAX,
     "_log_softmax": blocked(log_softmax_of, 1, loops.log_softmax, loops.log_softmax_down,
                             log_softmax_of_few),
     "_softmax_backward_data": blocked(softmax_grad, 2, loops.softmax_backward, loops.softmax_backward_down),
