@@ -22,7 +22,7 @@ from .._dispatch.local import local
 from .._dtype import FLOATING
 from .accumulate import AccumulateGrad, accumulate, can_accumulate_inplace
 from .anomaly import AnomalyMode, check_nan, explain_failure, tell_node
-from .node import Edge, GradientEdge, Node, Sent, new
+from .node import Edge, GradientEdge, Node, Sent, new, unfolding
 from .utils import can_expand, reduce_grad
 
 IS_GIVEN = partial(is_not, None)
@@ -59,10 +59,10 @@ class Task(Node):
     def look_for(self, inputs: Sequence[Edge], capture: bool) -> None:
         """Run only the nodes needed for the gradients of these inputs; return those gradients if ``capture``."""
         targets = {node for node, _ in inputs}
-        while True:
+        with unfolding:
             self.needed, narrowed = nodes_above(self, targets)
-            if not narrowed or not sum([node.unfold() for node in self.needed | narrowed]):
-                break
+            while narrowed and sum([node.unfold() for node in self.needed | narrowed]):
+                self.needed, narrowed = nodes_above(self, targets)
         if narrowed:
             self.narrowed = narrowed - {self}  # without itself, to avoid a reference cycle
         if capture:

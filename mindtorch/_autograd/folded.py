@@ -15,7 +15,6 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-from .._base import forks
 from .._base.layout import Layout, contiguous_strides, view_strides
 from .._device import CPU as HOST
 from .._dispatch import dispatcher
@@ -30,15 +29,13 @@ from .accumulate import grad_accumulator
 from .anomaly import AnomalyMode
 from .derivative import Derivative, OperatorNode
 from .grad_mode import enable_grad
-from .node import Edge, Node, Sent, new, next_sequence_nr
+from .node import Edge, Node, Sent, new, next_sequence_nr, unfolding
 from .recording import derivative_of
 from .saved import Saved
 from .utils import ON_CPU, is_private, multiplied, reshaped
 
 Kernel = Callable[..., Any]
 PLAIN = {float32, float64}  #: the dtypes in which NumPy computes as PyTorch does
-#: Held while a node unfolds: two threads may inspect it.
-_unfolding = forks.lock()
 LINEAR, T, MM, ADDMM = registry["linear"], registry["t"], registry["mm"], registry["addmm"]
 VIEW, CLONE, UNSAFE_VIEW = registry["view"], registry["clone"], registry["_unsafe_view"]
 LOG_SOFTMAX, NLL_LOSS = registry["_log_softmax"], registry["nll_loss_forward"]
@@ -98,7 +95,7 @@ class Folded(Node):
         """Return the node of the last operator."""
 
     def unfold(self) -> bool:
-        with _unfolding:
+        with unfolding:
             if isinstance(self, Folded):  # no other thread was faster
                 node = self.unfolded()
                 self.__dict__.update(node.__dict__)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from .._base import forks
 from .._device import CPU
 from .hooks import HookDict, NodeHooks, RemovableHandle
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     def new(kind: type[Made], /) -> Made: ...
 else:
     new = object.__new__
+#: Held while a node unfolds, or while a pass looks for the nodes that it needs: two threads may share a graph.
+unfolding = forks.lock()
 next_sequence_nr = itertools.count().__next__
 Edge = tuple["Node", int]
 

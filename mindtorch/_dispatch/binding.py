@@ -19,10 +19,10 @@ from .._base.generated import define
 from .._base.size import Size
 from .._base.symbolic import INTS, SYMBOLIC, as_float
 from .._device import CPU, device
-from .._dtype import PYTHON_DTYPES, DType
+from .._dtype import INTEGER, PYTHON_DTYPES, DType
 from . import dispatcher, return_types as return_types
 from .dispatcher import TENSOR_TYPES
-from .keys import AUTOGRAD, BATCHED, DUAL, FUNCTION, META, PYTHON
+from .keys import AUTOGRAD, BATCHED, CPU as ON_CPU, DUAL, FUNCTION, META, PYTHON
 from .local import local
 from .registry import Operator, registry
 from .schema import REQUIRED, Parameter
@@ -311,9 +311,12 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
         elif kind not in TENSOR_TYPES and kind not in DECIDING_TYPES:
             return None
         elif given is not bound:
-            if kind is not int:
+            if kind in TENSOR_TYPES and bound.__class__ is int and _is_int(given):
+                checks.append(f"_is_int({name})")
+                spelled[position] = f"{name}.item()"
+            elif kind is not int:
                 return None
-            if bound.__class__ is float:
+            elif bound.__class__ is float:
                 spelled[position] = f"float({name})"
             elif isinstance(bound, tuple):
                 spelled[position] = f"({', '.join([name] * len(bound))},)"
@@ -342,7 +345,7 @@ def _binder(count: int, names: tuple[str, ...], checks: tuple[str, ...], values:
     lines += [f"        return call({', '.join(values)})", "    return binder"]
     call = ", ".join([f"{name}={value}" for name, value in zip((*given[:count], *names), given, strict=True)])
     return define("make", "\n".join(lines), f"{__file__}: ({call}) as ({', '.join(values)}) if {' and '.join(checks)}",
-                  {"INT": INT, "_are_tensors": _are_tensors})
+                  {"INT": INT, "_are_tensors": _are_tensors, "_is_int": _is_int})
 
 
 INT = {int}
@@ -350,6 +353,11 @@ INT = {int}
 
 def _are_ints(values: Any) -> bool:
     return INT.issuperset(map(type, values))
+
+
+def _is_int(tensor: Any) -> bool:
+    """Return True if a tensor holds one integer and nothing is recorded or pending."""
+    return tensor._keys == ON_CPU and tensor._array.shape == () and tensor._dtype.category == INTEGER
 
 
 def _are_tensors(values: Any) -> bool:

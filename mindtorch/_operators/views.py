@@ -19,10 +19,10 @@ from .._base.layout import (
 from .._creation.conversion import contiguous
 from .._dispatch.aten import (
     _conj, _neg_view, _reshape_alias, _unsafe_view, add_, alias, as_strided, cat, clone, copy_, diagonal,
-    diagonal_backward, expand, new_empty_strided, permute, select_backward, select_int as select, slice_backward,
-    slice_Tensor as slice_, slice_Tensor as slice_of, split_Tensor as split, split_with_sizes, stack, transpose_,
-    transpose_int as transpose, unfold, unfold_backward, unsafe_split_Tensor, unsafe_split_with_sizes, unsqueeze, view,
-    view_as_complex, view_as_real, zero_, zeros,
+    diagonal_backward, expand, narrow as narrow_by_number, new_empty_strided, permute, select_backward,
+    select_int as select, slice_backward, slice_Tensor as slice_, slice_Tensor as slice_of, split_Tensor as split,
+    split_with_sizes, stack, transpose_, transpose_int as transpose, unfold, unfold_backward, unsafe_split_Tensor,
+    unsafe_split_with_sizes, unsqueeze, view, view_as_complex, view_as_real, zero_, zeros,
 )
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.keys import AUTOGRAD, DUAL, NONCONTIGUOUS, PYTHON
@@ -162,7 +162,7 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
 def narrow_tensor(self: Tensor, dim: int, start: Any, length: int) -> Any:
     """``torch.narrow`` from a start that is an integer tensor without dimensions."""
     check(not start.dim() and start._dtype.category == 1, "start must be an 0-dim integral Tensor.")
-    return narrow(self, dim, start.item(), length)
+    return narrow_by_number(self, dim, start.item(), length)
 
 
 def narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Tensor:

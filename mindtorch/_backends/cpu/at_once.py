@@ -29,7 +29,7 @@ from .kernels import SEEN, Plan, Shape, by_layouts, unchecked
 from .ops import AT_ONCE, MOVES
 from .plans import UNFIT, Plans
 from .rows import Prepared, Rows, array_of, moving
-from .views import COMPOSED, VIEWS, by_layout
+from .views import COMPOSED, VIEWS
 
 #: Composites whose plans take tensors of any strides.
 OF_ANY_STRIDES = {"linear", "matmul", "constant_pad_nd", "scaled_dot_product_attention", "select_backward",
@@ -43,8 +43,8 @@ def with_plans(op: Operator, function: Callable[..., Any], **traits: bool) -> Ke
         planned = by_plan(function)
         return Kernel(planned, function, planned, **traits)
     row = AT_ONCE.get(op.name) or COPIES.get(op.name) or through_view(op)
-    if op.name in COMPOSED:
-        planned = unless_redirected(by_layout(function), function)
+    if (by_plan := COMPOSED.get(op.name)) is not None:
+        planned = unless_redirected(by_plan(function), function)
     elif row is not None:
         planned = by_plans(op, function, row)
     else:

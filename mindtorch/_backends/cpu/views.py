@@ -186,6 +186,11 @@ VIEWS: dict[str, Callable[[Rows], Rows]] = {
                     by_layout),
     **dict.fromkeys(("split.Tensor", "split_with_sizes", "unbind.int"), in_pieces),
 }
-#: Composites that return a view, for contiguous tensors.
-COMPOSED = {"movedim.int", "movedim.intlist", "narrow", "swapaxes", "swapdims", "unflatten.int", "numpy_T", "mT",
-            "flatten.using_ints", "ravel"}
+#: Composites that return one view or several, for contiguous tensors.
+COMPOSED: dict[str, Callable[[Rows], Rows]] = {
+    **dict.fromkeys(("movedim.int", "movedim.intlist", "narrow", "swapaxes", "swapdims", "unflatten.int", "numpy_T",
+                     "mT", "flatten.using_ints", "ravel", "linalg_diagonal"), by_layout),
+    **dict.fromkeys(("chunk", *[f"{name}split.{kind}" for kinds, names in (
+        (("int", "array"), "hvd"), (("sections", "indices"), ("tensor_",))) for name in names for kind in kinds]),
+                    in_pieces),
+}

@@ -176,7 +176,7 @@ def isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert:
 
 def equal(left: np.ndarray, right: np.ndarray) -> Callable[[np.ndarray, np.ndarray], bool] | None:
     """Prepare the comparison of small arrays of one dtype."""
-    if left.dtype != right.dtype or left.dtype.char not in "fdlq?" or left.size > MOST:
+    if left.dtype != right.dtype or left.size > MOST:
         return None
     if left.shape != right.shape:
         return lambda left, right: False

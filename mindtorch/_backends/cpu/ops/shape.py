@@ -241,7 +241,40 @@ def _pad_circular(x: Array, pad: Ints) -> Rows | None:
     return moving(lambda x: np.pad(x, ends(x, pad), "wrap"))(x) if min(pad) >= 0 else None
 
 
-AT_ONCE.add(constant_pad_nd, col2im, trace, _pad_circular)
+def concatenated(atleast: Callable[[Array], Array], of_vectors: int, dim: int) -> Callable[[list[Array]], Rows | None]:
+    """Return what prepares the concatenation of small arrays along ``dim``, after they got more dimensions."""
+    def prepare(arrays: list[Array]) -> Rows | None:
+        if len({array.dtype for array in arrays}) > 1 or sum([array.size for array in arrays]) >= SMALL:
+            return None
+        along = of_vectors if atleast(arrays[0]).ndim == 1 else dim
+        return lambda arrays: np.concatenate([*map(atleast, arrays)], along)
+
+    return prepare
+
+
+def block_diag(arrays: list[Array]) -> Rows | None:
+    """Prepare zeros with small matrices along the diagonal."""
+    if len({array.dtype for array in arrays}) > 1 or sum([array.size for array in arrays]) >= SMALL:
+        return None
+    rows, columns, places = 0, 0, []
+    for height, width in [np.atleast_2d(array).shape for array in arrays]:
+        places.append((slice(rows, rows + height), slice(columns, columns + width)))
+        rows, columns = rows + height, columns + width
+    dtype = arrays[0].dtype
+
+    def run(arrays: list[Array]) -> Array:
+        out = np.zeros((rows, columns), dtype)
+        for place, array in zip(places, arrays, strict=True):
+            out[place] = array
+        return out
+
+    return run
+
+
+AT_ONCE.add(constant_pad_nd, col2im, trace, _pad_circular, block_diag)
+AT_ONCE.update({"hstack": concatenated(np.atleast_1d, 0, 1), "dstack": concatenated(np.atleast_3d, 0, 2),
+                **dict.fromkeys(("vstack", "row_stack"), concatenated(np.atleast_2d, 0, 0)),
+                "column_stack": concatenated(lambda x: x if x.ndim > 1 else x.reshape(-1, 1), 0, 1)})
 for _n in (1, 2, 3):
     AT_ONCE.update({f"reflection_pad{_n}d_backward": indexed_pad_backward("reflect"),
                     f"replication_pad{_n}d_backward": indexed_pad_backward("edge")})
