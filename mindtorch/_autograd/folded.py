@@ -237,9 +237,10 @@ def fold_linear(general: Kernel) -> Kernel:
     def record(input: Any, weight: Any, bias: Any = None) -> Any:
         if not local.grad_enabled:
             return compute(input, weight, bias)
-        if dispatcher.mode & REDIRECTING or AnomalyMode.enabled or local.saved_tensor_hooks or not fits(weight, bias):
-            return general(input, weight, bias)
         array, matrix, sizes, copied = input._array, weight._array, None, False
+        if (dispatcher.mode & REDIRECTING or AnomalyMode.enabled or local.saved_tensor_hooks or not fits(weight, bias)
+                or array.ndim < 2 or input._dtype not in PLAIN):
+            return general(input, weight, bias)
         if (input._keys | weight._keys) & NONCONTIGUOUS:
             copied = array.ndim > 2 and has_no_rows(input._layout or input._layout_of_plans())
             if bias is not None or weight._keys & NONCONTIGUOUS or not copied:
@@ -247,7 +248,7 @@ def fold_linear(general: Kernel) -> Kernel:
         if array.ndim > 2:  # sequences, of which each row is an input
             sizes = array.shape
             if not (array.size and matrix.size and matrix.ndim == 2 and sizes[-1] == matrix.shape[1]
-                    and input._dtype in PLAIN and input._dtype is weight._dtype
+                    and input._dtype is weight._dtype
                     and (bias is None or bias._dtype is input._dtype)):
                 return general(input, weight, bias)
         edge = input._grad_edge() if input._keys & AUTOGRAD else None

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
+from inspect import signature
 from math import prod
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
-from .reduction import to_opmath
+from .reduction import as_dtype, is_half, to_opmath
 from .shape import of_one_dtype
 
 ndarray = np.ndarray
@@ -33,12 +34,25 @@ def multiplied(left: ndarray, right: ndarray) -> Any:
 
 
 def are_floats(*arrays: ndarray) -> bool:
-    """Return True if all arrays are float32, or all float64: BLAS multiplies them as they are."""
+    """Return True if all arrays are of one dtype that BLAS multiplies as it is."""
     dtype = arrays[0].dtype
     for array in arrays:
         if array.dtype is not dtype:
             return False
-    return dtype.char in "fd"
+    return dtype.char in "fdFD"
+
+
+def in_floats(prepare: Callable[..., Callable[..., Any] | None]) -> Prepared:
+    """Return what prepares a product of arrays, which is computed in float32 if they are of half precision."""
+    @wraps(prepare)
+    def prepared(*arrays: Any) -> Callable[..., Any] | None:
+        narrow = arrays[0].dtype
+        if not is_half(arrays[0]) or any(array is not None and array.dtype is not narrow for array in arrays):
+            return prepare(*arrays)
+        inner = prepare(*map(to_opmath, arrays))
+        return inner and (lambda *arrays: as_dtype(np.asarray(inner(*map(to_opmath, arrays))), narrow))
+
+    return Prepared(prepared, len(signature(prepare).parameters))
 
 
 def widened(product: Callable[[ndarray, ndarray], Any], of_floats: Product | None = None,
@@ -49,6 +63,9 @@ def widened(product: Callable[[ndarray, ndarray], Any], of_floats: Product | Non
     def prepare(self: ndarray, other: ndarray) -> Product:
         if are_floats(self, other) and self.size and other.size:
             return of_floats or product
+        narrow = self.dtype
+        if is_half(self) and other.dtype == narrow:
+            return lambda self, other: as_dtype(np.asarray(product(to_opmath(self), to_opmath(other))), narrow)
         return lambda self, other: product(to_opmath(self), to_opmath(other))
 
     def sure(self: ndarray, other: ndarray) -> Product | None:
@@ -109,6 +126,8 @@ def addmm(self: ndarray, mat1: ndarray, mat2: ndarray, beta: Any = 1, alpha: Any
 
 def addbmm(self: ndarray, batch1: ndarray, batch2: ndarray, beta: Any = 1, alpha: Any = 1) -> ndarray:
     """Add one product after the other, rounding each sum to the dtype, as ATen does."""
+    if are_floats(batch1, batch2) and len(batch1):
+        return added(self, np.add.reduce(np.matmul(batch1, batch2)), beta, alpha)
     for mat1, mat2 in zip(batch1, batch2, strict=True):
         self, beta = added_product(self, mat1, mat2, beta, alpha).astype(self.dtype), 1
     shape = batch1.shape[1], batch2.shape[2]
@@ -154,16 +173,16 @@ def linear(input: ndarray, weight: ndarray, bias: ndarray | None = None) -> Call
     """Prepare a product of matrices with a transposed weight, and a bias for each column, as in ``addmm``. An input of
     more dimensions is a matrix of the rows along the last one.
     """
-    if not are_floats(input, weight) or input.ndim < 2 or weight.ndim != 2 or input.shape[-1] != weight.shape[1] or (
+    if not are_floats(input, weight) or not input.ndim or weight.ndim != 2 or input.shape[-1] != weight.shape[1] or (
             bias is not None and (bias.dtype is not input.dtype or bias.ndim != 1)):
         return None
     matrix, shape = (prod(input.shape[:-1]), input.shape[-1]), (*input.shape[:-1], len(weight))
-    if bias is None and input.ndim == 2:
+    if bias is None and input.ndim <= 2:
         return lambda input, weight, bias=None: input.dot(weight.T)
     if bias is None:
         return lambda input, weight, bias=None: input.reshape(matrix).dot(weight.T).reshape(shape)
     product = affine_transposed if favours_transposed(input.reshape(matrix), weight.T) else affine
-    if input.ndim == 2:
+    if input.ndim <= 2:
         return lambda input, weight, bias: product(bias, input, weight.T)
     return lambda input, weight, bias: product(bias, input.reshape(matrix), weight.T).reshape(shape)
 
@@ -198,7 +217,7 @@ def kron(left: ndarray, right: ndarray) -> Product | None:
     return lambda left, right: (left.reshape(a, 1, b, 1) * right.reshape(1, c, 1, d)).reshape(a * c, b * d)
 
 
-AT_ONCE.add(Prepared(linear), Prepared(matmul), Prepared(inner), kron)
+AT_ONCE.add(in_floats(linear), in_floats(matmul), Prepared(inner), kron)
 CPU_KERNELS.add(addmm, addr, addbmm)
 CPU_KERNELS.update({
     "mm": widened(multiplied, dot, (2, 2)),
