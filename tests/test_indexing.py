@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -523,3 +524,20 @@ def test_an_index_of_what_is_recorded_has_a_node_for_each_item_that_is_no_whole_
         view.square().sum().backward()
         found.append((nodes, view.tolist(), view.stride(), view.storage_offset(), leaf.grad.tolist()))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (3, 1), (1, 3, 1), (2, 3), (1, 1, 3)])
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_rows_are_added_where_other_dimensions_have_one_element(shape: tuple[int, ...], dim: int) -> None:
+    def program(t: Any) -> list[Any]:
+        seen = []
+        for _ in range(3):  # the second call of a layout is planned
+            x, at = t.arange(float(math.prod(shape))).reshape(shape), t.tensor([0, 0, shape[dim] - 1])
+            rows = [*shape]
+            rows[dim] = 3
+            source = t.arange(float(math.prod(rows))).reshape(rows)
+            seen += [x.index_add(dim, at, source), x.index_reduce(dim, at, source, "amax"),
+                     x.index_copy(dim, at, source)[..., :0], x.index_fill(dim, at, 7.0)]
+        return [(found.tolist(), found.shape) for found in seen]
+
+    assert program(mindtorch) == program(torch)

@@ -555,6 +555,8 @@ def reducing(reduce: str, dtype: np.dtype, wide: np.dtype, include_self: bool = 
         total = flat if kept else flat.astype(wide)
         if first is not None:
             total[places] = first
+        if values.ndim > places.ndim:  # of an array whose other dimensions have size 1
+            values = values.reshape(places.shape)
         ufunc.at(total, places, values if kept else values.astype(wide))
         if reduce == "mean":
             average(total, np.bincount(places.reshape(-1), minlength=total.size), include_self)
