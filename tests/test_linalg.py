@@ -598,3 +598,46 @@ def test_integers_are_transformed_in_the_default_dtype_of_the_call(dtype: str) -
             assert {mindtorch.fft.fft2(x).dtype for _ in range(3)} == {default.to_complex()}
     finally:
         mindtorch.set_default_dtype(mindtorch.float32)
+
+
+#: Functions of a matrix and a right side whose results are unique.
+OF_A_MATRIX: dict[str, Callable[[Lib, Any, Any], Any]] = {
+    "lu_factor_ex": lambda lib, a, b: lib.linalg.lu_factor_ex(a), "lu": lambda lib, a, b: lib.linalg.lu(a),
+    "pivots alone": lambda lib, a, b: lib.lu_unpack(*lib.linalg.lu_factor_ex(a)[:2], unpack_data=False)[0],
+    "det": lambda lib, a, b: lib.linalg.det(a), "inv_ex": lambda lib, a, b: lib.linalg.inv_ex(a),
+    "solve_ex": lambda lib, a, b: lib.linalg.solve_ex(a, b),
+    "solve_ex of a vector": lambda lib, a, b: lib.linalg.solve_ex(a, b[..., 0]),
+    "solve_ex of one right side": lambda lib, a, b: lib.linalg.solve_ex(a, b[..., :2, :].reshape(-1, 2)[:a.shape[-1]]),
+    "lu_solve": lambda lib, a, b: lib.linalg.lu_solve(*lib.linalg.lu_factor_ex(a)[:2], b, adjoint=True),
+    "cholesky_ex": lambda lib, a, b: lib.linalg.cholesky_ex(a @ a.mH, upper=True),
+    "ldl_factor_ex": lambda lib, a, b: lib.linalg.ldl_factor_ex(a + a.mT),
+    "solve_triangular": lambda lib, a, b: lib.linalg.solve_triangular(a, b, upper=True),
+    "eigvalsh": lambda lib, a, b: lib.linalg.eigvalsh(a, "U"), "svdvals": lambda lib, a, b: lib.linalg.svdvals(a),
+    "pinv": lambda lib, a, b: lib.linalg.pinv(a, atol=0.5, rtol=0.1),
+    "pinv of a Hermitian matrix": lambda lib, a, b: lib.linalg.pinv(a + a.mH, hermitian=True),
+    "matrix_rank": lambda lib, a, b: lib.linalg.matrix_rank(a), "pinverse": lambda lib, a, b: lib.pinverse(a),
+}
+
+
+@pytest.mark.parametrize("name", OF_A_MATRIX)
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3, 3)], ids=str)
+@pytest.mark.parametrize("kind", ["regular", "singular", "nan", "complex"])
+def test_later_calls_on_one_matrix_or_two_have_pytorchs_outcome(name: str, shape: tuple[int, ...], kind: str) -> None:
+    dtype = "complex128" if kind == "complex" else "float64"
+
+    def program(lib: Lib, calls: int) -> Any:
+        a, b = numbers(lib, *shape, dtype=dtype), numbers(lib, *shape[:-1], 2, dtype=dtype, seed=1)
+        if kind in ("singular", "nan"):
+            a[..., 1] = 0 if kind == "singular" else float("nan")
+        return [OF_A_MATRIX[name](lib, a, b) for _ in range(calls)][-1]
+
+    ours, theirs = Outcome.of(program, mindtorch, 3), Outcome.of(program, torch, 1)
+    assert not list(error_differences(ours, theirs))
+    if theirs.error is None:
+        regular = kind in ("regular", "complex")  # else what LAPACK leaves is its own
+        parts = ([o.value] if hasattr(o.value, "dtype") else o.value for o in (ours, theirs))
+        for mine, other in zip(*parts, strict=True):
+            assert (str(mine.dtype).split(".")[-1], tuple(mine.shape), mine.stride()) == (
+                str(other.dtype).split(".")[-1], tuple(other.shape), other.stride())
+            if regular:
+                np.testing.assert_allclose(mine.resolve_conj().numpy(), other.resolve_conj().numpy(), 1e-9, 1e-9)

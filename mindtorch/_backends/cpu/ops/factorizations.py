@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -12,7 +12,9 @@ import numpy as np
 from ...._base.call_site import warn_once
 from ...._base.errors import LinAlgError, check, first_failure
 from ...._base.layout import Ints
-from . import CPU_KERNELS
+from .. import one_matrix
+from ..one_matrix import lapack, of_one
+from . import AT_ONCE, CPU_KERNELS
 
 #: Rows of a small matrix; and how many such matrices, a row, make a batch that NumPy computes at once.
 FEW, MANY = 16, 8
@@ -23,14 +25,6 @@ Arrays = tuple[ndarray, ...]
 def missing() -> ndarray:
     """Return a placeholder for an output that was not requested."""
     return np.empty(0)
-
-
-@cache
-def lapack(routine: str, dtype: np.dtype) -> Callable[..., Any]:
-    """Return a LAPACK routine for a dtype."""
-    from scipy.linalg import get_lapack_funcs
-
-    return get_lapack_funcs(routine, dtype=dtype)
 
 
 def each(outputs: Arrays, function: Callable[..., Any], *inputs: ndarray) -> Arrays:
@@ -436,22 +430,88 @@ def matrix_exp(a: ndarray) -> ndarray:
     return expm(a.astype(np.complex128 if a.dtype.kind == "c" else np.float64))
 
 
-CPU_KERNELS.add(linalg_lu, lu_unpack, linalg_inv_ex, triangular_solve, cholesky_solve, cholesky_inverse, linalg_qr,
-                geqrf, ormqr, linalg_eig)
+# -- composites --------------------------------------------------------------------------------------------------------
+
+def values_of(x: ndarray, hermitian: bool, vectors: bool = False) -> Callable[[ndarray], Arrays]:
+    """Return what computes the singular values of arrays like the first, or the eigenvalues of Hermitian ones."""
+    row = CPU_KERNELS["_linalg_eigh"] if hermitian else CPU_KERNELS["_linalg_svd"]
+    settings = ("L", vectors) if hermitian else (False, vectors, None)
+    return row.prepare(x, *settings) or (lambda x: row(x, *settings))
+
+
+def tolerances(x: ndarray, atol: float | None, rtol: float | None) -> tuple[Any, Any]:
+    """Return the absolute and the relative tolerance; by default, eps times the greater size."""
+    default = np.finfo(x.dtype).eps * max(x.shape[-2:]) if rtol is None and not (atol or 0) > 0 else 0
+    kind = x.real.dtype.type
+    return kind(atol or 0), kind(default if rtol is None else rtol)
+
+
+def above(values: ndarray, atol: Any, rtol: Any) -> ndarray:
+    """Return whether each singular value counts as not zero."""
+    kept: ndarray = values > np.maximum(atol, rtol * values.max(-1, keepdims=True))
+    return kept
+
+
+def pinv(x: ndarray, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
+    """Prepare ``linalg_pinv`` with numbers for tolerances, if any."""
+    if not x.size or x.dtype.char not in "fdFD" or ndarray in (atol.__class__, rtol.__class__):
+        return None
+    compute, limits = values_of(x, hermitian, True), tolerances(x, atol, rtol)
+
+    def run(x: ndarray, *_: Any) -> ndarray:
+        if hermitian:
+            values, right = compute(x)
+            left = right = right.swapaxes(-1, -2).conj()
+            kept = above(np.abs(values), *limits)
+        else:
+            left, values, right = compute(x)
+            left, kept = left.swapaxes(-1, -2).conj(), above(values, *limits)
+        inverse = np.divide(1, values, out=np.zeros_like(values), where=kept)
+        result: ndarray = right.swapaxes(-1, -2).conj() @ (inverse[..., None] * left)
+        return result
+
+    return run
+
+
+def matrix_rank(x: ndarray, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
+    """Prepare ``linalg_matrix_rank`` with numbers for tolerances, if any."""
+    if not x.size or x.dtype.char not in "fdFD" or ndarray in (atol.__class__, rtol.__class__):
+        return None
+    compute, limits = values_of(x, hermitian), tolerances(x, atol, rtol)
+
+    def run(x: ndarray, *_: Any) -> ndarray:
+        found = compute(x)
+        rank: ndarray = np.add.reduce(above(np.abs(found[0]) if hermitian else found[1], *limits), -1, np.int64)
+        return rank
+
+    return run
+
+
+AT_ONCE.update({
+    **dict.fromkeys(("linalg_pinv.atol_rtol_float", "linalg_pinv.atol_rtol_tensor"), pinv),
+    **dict.fromkeys(("linalg_pinv", "pinverse"), lambda x, rcond=1e-15, *hermitian: pinv(x, 0.0, rcond, *hermitian)),
+    **dict.fromkeys(("linalg_matrix_rank.atol_rtol_float", "linalg_matrix_rank.atol_rtol_tensor"), matrix_rank),
+    "linalg_matrix_rank": lambda x, tol, *hermitian: matrix_rank(x, tol, 0.0, *hermitian),
+})
+CPU_KERNELS.add(triangular_solve, cholesky_solve, cholesky_inverse, geqrf, ormqr, linalg_eig)
 CPU_KERNELS.update({
-    "linalg_lu_factor_ex": lu_factor_ex,
-    "linalg_lu_solve": lu_solve,
-    "_linalg_det": linalg_det,
+    "linalg_lu": of_one(linalg_lu, one_matrix.both_factors),
+    "lu_unpack": of_one(lu_unpack, one_matrix.unpacked, 2),
+    "linalg_inv_ex": of_one(linalg_inv_ex, one_matrix.inverse),
+    "linalg_qr": of_one(linalg_qr, one_matrix.qr, small=True),
+    "linalg_lu_factor_ex": of_one(lu_factor_ex, one_matrix.lu),
+    "linalg_lu_solve": of_one(lu_solve, one_matrix.solution_by_lu, 3),
+    "_linalg_det": of_one(linalg_det, one_matrix.determinant),
     "_linalg_slogdet": linalg_slogdet,
-    "_linalg_solve_ex": linalg_solve_ex,
-    "linalg_solve_triangular": solve_triangular,
-    "linalg_cholesky_ex": cholesky_ex,
+    "_linalg_solve_ex": of_one(linalg_solve_ex, one_matrix.solution, 2),
+    "linalg_solve_triangular": of_one(solve_triangular, one_matrix.triangular, 2),
+    "linalg_cholesky_ex": of_one(cholesky_ex, one_matrix.cholesky),
     "cholesky": cholesky,
-    "linalg_ldl_factor_ex": ldl_factor_ex,
+    "linalg_ldl_factor_ex": of_one(ldl_factor_ex, one_matrix.ldl, small=True),
     "linalg_ldl_solve": ldl_solve,
     "linalg_householder_product": householder_product,
-    "_linalg_svd": linalg_svd,
-    "_linalg_eigh": linalg_eigh,
+    "_linalg_svd": of_one(linalg_svd, one_matrix.singular_values, small=True),
+    "_linalg_eigh": of_one(linalg_eigh, one_matrix.eigenvalues, small=True),
     "linalg_lstsq": lstsq,
     "linalg_matrix_exp": matrix_exp,
 })
