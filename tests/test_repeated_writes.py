@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import mindtorch
+from mindtorch._backends.cpu.rows import Prepared
 from tests.support import assert_same, port, torch
 from tests.test_repeated_calls import values
 
@@ -21,6 +23,7 @@ AT_INDICES: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
         0, at, y, reduce, include_self=False) for reduce in ("sum", "prod", "mean", "amin", "amax")},
     "index_add": lambda x, at, rows, y: x.index_add(0, rows, y),
     "index_add by a factor": lambda x, at, rows, y: x.index_add(0, rows, y, alpha=-2),
+    "index_add to a single row": lambda x, at, rows, y: x[None, :1].clone().index_add(2, rows, y[None, :1, :3]),
     "index_reduce": lambda x, at, rows, y: x.index_reduce(0, rows, y, "amax"),
     "index_copy": lambda x, at, rows, y: x.index_copy(0, rows, y),
     "index_copy along the last": lambda x, at, rows, y: x.index_copy(-1, rows, y[:, :3]),
@@ -116,3 +119,9 @@ def test_orders_are_found_each_time_whatever_the_zeros_and_nan(dtype: Any) -> No
                      lambda x: x.aminmax(dim=1), lambda x: x.aminmax(), lambda x: x[0, 0, 0].cumsum(0),
                      lambda x: x[0, 0, 0].nonzero()):
             assert_same(call(port(x, mindtorch)), call(x))
+
+
+def test_a_plan_starts_though_another_thread_completes_it_meanwhile() -> None:
+    plan = SimpleNamespace()
+    start = Prepared(lambda x, factor: None, 1, lambda x, factor: x * factor).starting(plan, (3,))
+    assert start(2) == 6 and start(2, *plan.settings) == plan.run(2, *plan.settings) == 6

@@ -444,7 +444,8 @@ def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
         if kernel is None or keys & PYTHON or not kernel.composite:
             recorded: Entry = key_handlers[AUTOGRAD](op, 0)(inner)
             return recorded
-        recording = key_handlers[AUTOGRAD](op, 0)(outside_graph(inner))
+        alone = inner is kernel.fast and kernel.records_none
+        recording = key_handlers[AUTOGRAD](op, 0)(inner if alone else outside_graph(inner))
         return lambda *args: (recording if local.grad_enabled else inner)(*args)
     if keys & MATH_BITS:
         return key_handlers[MATH_BITS](op, keys)

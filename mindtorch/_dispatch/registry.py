@@ -63,7 +63,7 @@ class Kernel:
     key, or with it if ``strided``; ``origin`` is the function to show to readers. ``composite``: it calls other
     operators, which record their own derivatives. ``makes_view``: it only makes a layout. ``fallback``: another
     backend's kernel computes. ``registered``: a user registered it. ``counts``: in place, it bumps the tensor's version
-    itself.
+    itself. ``records_none``: ``fast`` records nothing of what it calls.
     """
 
     fn: Callable[..., Any]
@@ -75,6 +75,7 @@ class Kernel:
     registered: bool = False
     counts: bool = False
     strided: bool = False
+    records_none: bool = False
 
     @property
     def location(self) -> tuple[str, int]:

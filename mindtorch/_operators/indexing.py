@@ -16,8 +16,9 @@ from .._base.layout import (
 from .._dispatch.aten import (
     _unsafe_masked_index as unsafe_masked_index,
     _unsafe_masked_index_put_accumulate as unsafe_masked_index_put_accumulate, arange, clone, expand, gather, index_add,
-    index_add_, index_put, index_put_, index_select_backward, index_Tensor, masked_scatter_, masked_scatter_backward,
-    ones_like, scatter_value, where_self as where, zeros as zeros_of, zeros_like,
+    index_add_, index_fill_int_Scalar, index_put, index_put_, index_reduce, index_select, index_select_backward,
+    index_Tensor, masked_scatter_, masked_scatter_backward, new_zeros, ones_like, put, reshape, scatter_add,
+    scatter_add_, scatter_reduce_two, scatter_value, take, where_self as where, zeros as zeros_of, zeros_like,
 )
 from .._dispatch.dispatcher import is_seen
 from .._dispatch.keys import BATCHED
@@ -82,7 +83,7 @@ def written(name: str, memory_format: str) -> Row:
 
 
 def zeros(grad: Tensor, shape: Any) -> Tensor:
-    return grad.new_zeros(shape)
+    return new_zeros(grad, shape)
 
 
 schemas("""
@@ -476,15 +477,15 @@ def decomposed_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool
 
 operator("index_fill.int_Tensor", composite=written("index_fill_.int_Tensor", "preserve_format"),
          batching=index_dim_batch_rule, node="IndexFillBackward1",
-         self=lambda grad, dim, index: grad.index_fill(dim, index, 0), value=index_fill_value_grad)
+         self=lambda grad, dim, index: index_fill_int_Scalar(grad, dim, index, 0), value=index_fill_value_grad)
 operator("index_fill_.int_Tensor", with_overlap(index_fill_tensor_, deprecated_on("index_fill_")))
 operator("index_fill.int_Scalar", composite=written("index_fill_.int_Scalar", "preserve_format"),
-         batching=index_dim_batch_rule, self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
+         batching=index_dim_batch_rule, self=lambda grad, dim, index: index_fill_int_Scalar(grad, dim, index, 0))
 operator("index_fill_.int_Scalar", with_overlap(index_fill_scalar_, deprecated_on("index_fill_")))
 operator("put", composite=written("put_", "preserve_format"), batching=composed(decomposed_put),
          self=lambda grad, index, source_shape, accumulate:
-             grad if accumulate else grad.put(index, zeros(grad, source_shape), False),
-         source=lambda grad, index, source_shape: grad.take(index).reshape(source_shape))
+             grad if accumulate else put(grad, index, zeros(grad, source_shape), False),
+         source=lambda grad, index, source_shape: reshape(take(grad, index), source_shape))
 operator("put_", with_overlap(meta_put_, check_separate))
 
 schemas("""
@@ -536,7 +537,7 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
 
 def gather_grad(grad: Tensor, self_shape: Any, dim: int, index: Any) -> Tensor:
     whole = zeros(grad, self_shape)
-    return whole.scatter_add(dim, index, grad) if is_seen(grad) else whole.scatter_add_(dim, index, grad)
+    return scatter_add(whole, dim, index, grad) if is_seen(grad) else scatter_add_(whole, dim, index, grad)
 
 
 def zeros_for(self: Tensor, grad: Tensor) -> Tensor:
@@ -574,8 +575,8 @@ def meta_masked_select(self: Tensor, mask: Tensor) -> Spec:
 
 def masked_select_grad(grad: Tensor, self: Tensor, mask: Tensor) -> Tensor:
     shape = broadcast_shapes(self.shape, mask.shape)
-    whole = zeros_for(self.expand(shape), grad)
-    return whole.masked_scatter(mask, grad) if is_seen(grad) else whole.masked_scatter_(mask, grad)
+    whole = zeros_for(self if self.shape == shape and not is_seen(grad) else expand(self, shape), grad)
+    return whole.masked_scatter(mask, grad) if is_seen(grad) else masked_scatter_(whole, mask, grad)
 
 
 def masked_select_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
@@ -673,44 +674,45 @@ def meta_scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str,
 
 def source_grad(grad: Tensor, dim: int, index: Any, source_shape: Any) -> Tensor:
     """Return the gradient of the source of ``index_add`` or ``index_copy``."""
-    if source_shape:
-        return grad.index_select(dim, index).expand(source_shape)
-    return grad.index_select(dim, index.squeeze(0))
+    if not source_shape:
+        return index_select(grad, dim, index.squeeze(0))
+    found = index_select(grad, dim, index)
+    return found if found.shape == source_shape else found.expand(source_shape)
 
 
 class Along:
     """How an index relates a tensor and a source, in the operators of ``scatter_reduce`` or of ``index_reduce``."""
 
-    def __init__(self, names: tuple[str, str, str, str], dim: int, index: Any):
-        self.names, self.dim, self.index = names, dim, index
+    def __init__(self, calls: tuple[Any, Any, Any, Any], dim: int, index: Any):
+        self.calls, self.dim, self.index = calls, dim, index
 
     def add(self, tensor: Any, source: Any) -> Any:
         """Return the tensor with the source added."""
-        return getattr(tensor, self.names[0])(self.dim, self.index, source)
+        return self.calls[0](tensor, self.dim, self.index, source)
 
     def get(self, tensor: Tensor) -> Any:
         """Return the tensor's values at the source's places."""
-        return getattr(tensor, self.names[1])(self.dim, self.index)
+        return self.calls[1](tensor, self.dim, self.index)
 
     def fill(self, tensor: Any, value: Any) -> Any:
         """Return the tensor with this value at the source's places."""
-        return getattr(tensor, self.names[2])(self.dim, self.index, value)
+        return self.calls[2](tensor, self.dim, self.index, value)
 
     def multiply(self, tensor: Any, source: Any, include_self: bool) -> Any:
         """Return the tensor multiplied by the source."""
-        return getattr(tensor, self.names[3])(self.dim, self.index, source, "prod", include_self=include_self)
+        return self.calls[3](tensor, self.dim, self.index, source, "prod", include_self)
 
 
-SCATTER = ("scatter_add", "gather", "scatter", "scatter_reduce")
-INDEX = ("index_add", "index_select", "index_fill", "index_reduce")
+SCATTER = scatter_add, gather, scatter_value, scatter_reduce_two
+INDEX = index_add, index_select, index_fill_int_Scalar, index_reduce
 
 
-def reduce_grads(names: Any, grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool,
+def reduce_grads(calls: Any, grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool,
                  result: Tensor) -> tuple[Any, Any]:
     """Return the gradients of ``scatter_reduce`` or ``index_reduce`` for both inputs (ATen's formulas)."""
     if not self.numel() or not index.numel():
         return grad, zeros(grad, src.shape)
-    along = Along(names, dim, index)
+    along = Along(calls, dim, index)
     if reduce == "sum":
         of_self, of_src = grad, along.get(grad)
     elif reduce == "mean":
@@ -739,7 +741,8 @@ def prod_grads(along: Along, grad: Tensor, self: Tensor, src: Any, include_self:
 
 
 operator("index_copy", composite=written("index_copy_", "contiguous_format"), batching=index_dim_batch_rule,
-         autocast="cpu promote", self=lambda grad, dim, index: grad.index_fill(dim, index, 0), source=source_grad)
+         autocast="cpu promote", self=lambda grad, dim, index: index_fill_int_Scalar(grad, dim, index, 0),
+         source=source_grad)
 operator("index_copy_", with_overlap(meta_index_copy_, check_separate))
 operator("index_add", composite=written("index_add_", "contiguous_format"), batching=index_dim_batch_rule,
          self=lambda grad: grad,
@@ -792,7 +795,7 @@ def scatter_value_reduce_(self: Tensor, dim: int, index: Any, value: Any, reduce
 
 operator("scatter.src", composite=written("scatter_.src", "contiguous_format"), batching=along_dimensions,
          self=lambda grad, dim, index: scatter_value(grad, dim, index, 0),
-         src=lambda grad, dim, index: grad.gather(dim, index))
+         src=lambda grad, dim, index: gather(grad, dim, index))
 operator("scatter_.src scatter_add_", with_overlap(check_scatter, check_separate))
 operator("scatter.reduce", composite=written("scatter_.reduce", "contiguous_format"), batching=along_dimensions)
 operator("scatter_.reduce", with_overlap(scatter_reduce_old_, check_separate))
@@ -803,7 +806,7 @@ operator("scatter.value_reduce", composite=written("scatter_.value_reduce", "con
          batching=along_dimensions)
 operator("scatter_.value_reduce", with_overlap(scatter_value_reduce_, check_separate))
 operator("scatter_add", composite=written("scatter_add_", "contiguous_format"), batching=along_dimensions,
-         self=lambda grad: grad, src=lambda grad, dim, index: grad.gather(dim, index))
+         self=lambda grad: grad, src=lambda grad, dim, index: gather(grad, dim, index))
 
 schemas("""
 function:

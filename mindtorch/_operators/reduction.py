@@ -14,8 +14,9 @@ from .._base.about import about
 from .._base.errors import NAMES, check, check_takes
 from .._base.layout import Ints, Spec, remembered, wrap_dim, wrap_dims
 from .._dispatch.aten import (
-    cat, complex as complex_of, constant_pad_nd, ones, ones_like, reshape, searchsorted, unsqueeze, view,
-    where_self as where,
+    cat, complex as complex_of, constant_pad_nd, div_Tensor, eq_Tensor, isnan, logical_and, logical_or_,
+    masked_fill_Tensor, mul_Tensor, new_zeros, ones, ones_like, reshape, searchsorted, sum as sum_of, sum_dim_IntList,
+    unsqueeze, value_selecting_reduction_backward as selecting_backward, view, where_self as where,
 )
 from .._dispatch.dispatcher import has_values, is_seen
 from .._dispatch.schemas import registry
@@ -522,6 +523,8 @@ function, method, out, exact dtype:
     aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)  # The least and the greatest element of `self`, over the dimension `dim` or over all.
     max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
     min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+operator only:
+    value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, int[] sizes, bool keepdim) -> Tensor
 """)  # noqa: E501
 
 
@@ -566,22 +569,19 @@ def meta_aminmax(self: Tensor, dim: int | None = None, keepdim: bool = False) ->
 def extremum_grad(grad: Tensor, self: Tensor, result: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Return the gradient, spread evenly over all elements that are equal to the extremum."""
     if dim is None:
-        is_nan = self.isnan()
-        both_nan = is_nan.logical_and(result.isnan())
-        equal = (self == result).logical_or_(both_nan)
-        if is_seen(grad):
-            return equal * (grad / equal.sum())
-        return grad.new_zeros(self.shape).masked_fill(equal, grad / equal.sum())
+        both_nan = logical_and(isnan(self), isnan(result))
+        equal = logical_or_(eq_Tensor(self, result), both_nan)
+        share = div_Tensor(grad, sum_of(equal))
+        return equal * share if is_seen(grad) else masked_fill_Tensor(new_zeros(grad, self.shape), equal, share)
     shape = tuple(self.shape)
     if not keepdim and shape:
         dims = wrap_dims(dim, len(shape))
         kept = [1 if d in dims else n for d, n in enumerate(shape)]
-        result = view(result, kept)
-        equal = result == self
+        equal = eq_Tensor(view(result, kept), self)
         grad = view(grad, kept)
     else:
-        equal = result == self
-    return equal * (grad / equal.sum(dim or None, True))
+        equal = eq_Tensor(result, self)
+    return mul_Tensor(equal, div_Tensor(grad, sum_dim_IntList(equal, dim or None, True)))
 
 
 def aminmax_grad(grads: Any, self: Tensor, results: Any, dim: Any, keepdim: bool) -> Tensor:
@@ -592,12 +592,19 @@ def aminmax_grad(grads: Any, self: Tensor, results: Any, dim: Any, keepdim: bool
 
 
 def selection_grad(grad: Tensor, shape: Any, dim: int, indices: Any, keepdim: bool = True) -> Tensor:
-    """Return the gradient at the elements that were picked (ATen's ``value_selecting_reduction_backward``)."""
-    if not keepdim and shape:
+    """Return the gradient at the elements that were picked."""
+    return selecting_backward(grad, dim, indices, shape, keepdim)
+
+
+def value_selecting_reduction_backward(grad: Tensor, dim: int, indices: Any, sizes: Any, keepdim: bool) -> Tensor:
+    """Return zeros of some sizes with the gradient at the elements that were picked."""
+    if not keepdim and sizes:
         grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
-    return grad.new_zeros(shape).scatter(dim, indices, grad)
+    whole = grad.new_zeros(sizes)
+    return whole.scatter(dim, indices, grad) if is_seen(grad) else whole.scatter_(dim, indices, grad)
 
 
+composites(value_selecting_reduction_backward)
 operator("max", reduction(only("max_all", range(COMPLEX)), "max"), batching=flat("max.dim", True), node="MaxBackward1",
          self=lambda grad, self, result: extremum_grad(grad, self, result))
 operator("max.other", composite=lambda self, other: self.maximum(other))

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._base.errors import check, check_takes
 from .._base.layout import Spec, wrap_dim, wrap_dims
-from .._dispatch.aten import cat, stack, zeros
+from .._dispatch.aten import cat, scatter_add, stack, zeros
 from .._dtype import COMPLEX, FLOATING, DType, bool_, finfo, int64, uint8
 from .._tensor import Tensor
 from .._transforms.batching.rules import along_dimensions
@@ -149,10 +149,10 @@ def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any 
 composites(diff)
 operator("cummax", selection("cummax_cpu"), batching=along_dimensions,
          self=lambda grad, self_shape, indices, dim: (
-             zeros(self_shape, grad._dtype, None, grad._device).scatter_add(dim, indices, grad)))
+             scatter_add(zeros(self_shape, grad._dtype, None, grad._device), dim, indices, grad)))
 operator("cummin", selection("cummin_cpu"), batching=along_dimensions,
          self=lambda grad, self_shape, indices, dim: (
-             zeros(self_shape, grad._dtype, None, grad._device).scatter_add(dim, indices, grad)))
+             scatter_add(zeros(self_shape, grad._dtype, None, grad._device), dim, indices, grad)))
 
 schemas("""
 function:

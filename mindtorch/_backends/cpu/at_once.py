@@ -18,6 +18,7 @@ from ..._base.formats import contiguous_format, preserve_format
 from ..._base.layout import Spec
 from ..._device import CPU as HOST
 from ..._dispatch import dispatcher
+from ..._dispatch.dispatcher import has_derivative, outside_graph
 from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, REDIRECTING
 from ..._dispatch.observers import untold
 from ..._dispatch.registry import Kernel, Operator
@@ -46,7 +47,8 @@ def with_plans(op: Operator, function: Callable[..., Any], **traits: bool) -> Ke
     if (by_plan := COMPOSED.get(op.name)) is not None:
         planned = unless_redirected(by_plan(function), function)
     elif row is not None:
-        planned = by_plans(op, function, row)
+        traits["records_none"] = has_derivative(op)
+        planned = by_plans(op, outside_graph(function) if has_derivative(op) else function, row)
     else:
         return Kernel(function, function, None, **traits)
     return Kernel(function, function, planned, strided=op.name in OF_ANY_STRIDES, **traits)

@@ -48,7 +48,8 @@ class Prepared:
 
     def starting(self, plan: Any, settings: tuple[Any, ...]) -> Rows:
         """Return the function that computes the first call of a plan, and prepares later ones."""
-        def start(*arrays: Any) -> Any:
+        def start(*given: Any) -> Any:
+            arrays = given[:self.count]  # another thread may have put the settings into the plan meanwhile
             run = self.prepare(*arrays, *settings)
             if run is None:
                 assert self.plain is not None
@@ -57,6 +58,15 @@ class Prepared:
             return run(*arrays, *plan.settings)
 
         return start
+
+
+def taking(count: int) -> Callable[[Rows], Rows]:
+    """Mark what prepares a composite whose function takes so many leading arguments, tensors and settings."""
+    def mark(row: Any) -> Rows:
+        row.count = count
+        return row
+
+    return mark
 
 
 class Copied:

@@ -20,7 +20,7 @@ from ...._storage import allocate
 from ...common.blocks import LARGE, SMALL, each_block
 from ...common.half import convert, part_for
 from ..along import FEW, finder, starts
-from ..rows import Copied, Prepared
+from ..rows import MOST, Copied, Prepared, taking
 from . import AT_ONCE, CPU_KERNELS
 from .reduction import to_opmath
 
@@ -540,6 +540,17 @@ def zero_(x: Array) -> None:
 Find = Callable[[Array], Array]
 
 
+def from_end(find: Find | None, size: int) -> Find | None:
+    """Return ``find`` for indices of which negative ones count from the end of so many elements."""
+    def of_signed(at: Array) -> Array:
+        try:
+            return find(at)  # type: ignore[misc]
+        except ValueError:
+            return find(np.where(at < 0, at + size, at))  # type: ignore[misc]
+
+    return find and of_signed
+
+
 def put_at(x: Array, places: Array, values: Any) -> None:
     """Write values at flat places of a contiguous array."""
     x.reshape(-1)[places] = values
@@ -555,8 +566,6 @@ def reducing(reduce: str, dtype: np.dtype, wide: np.dtype, include_self: bool = 
         total = flat if kept else flat.astype(wide)
         if first is not None:
             total[places] = first
-        if values.ndim > places.ndim:  # of an array whose other dimensions have size 1
-            values = values.reshape(places.shape)
         ufunc.at(total, places, values if kept else values.astype(wide))
         if reduce == "mean":
             average(total, np.bincount(places.reshape(-1), minlength=total.size), include_self)
@@ -601,16 +610,17 @@ def scatter_at(x: Array, dim: int, at: Array, src: Any, reduce: str | None = Non
     return at_places(find, write, key=key, number=number)
 
 
-def at_rows(write: Callable[[Array, Array, Any], None], x: Array, dim: int, at: Array,
-            source: Any) -> Callable[..., Any] | None:
+def at_rows(write: Callable[[Array, Array, Any], None], x: Array, dim: int, at: Array, source: Any,
+            signed: bool = False) -> Callable[..., Any] | None:
     """Prepare a write of slices, or of a number, at few indices of a dimension."""
     shape = x.shape or (1,)
     dim %= len(shape)
     whole = *shape[:dim], at.size, *shape[dim + 1:]
     if not x.flags.c_contiguous or (source.__class__ is Array and source.shape not in (whole, ())):
         return None
-    column = (-1, *[1] * (len(shape) - dim - 1))
-    return at_places(finder(shape, dim, whole), write, None if column == (-1,) and at.ndim else column,
+    find, column = finder(shape, dim, whole), (*[1] * dim, -1, *[1] * (len(shape) - dim - 1))
+    return at_places(from_end(find, shape[dim]) if signed else find, write,
+                     None if column == (-1,) and at.ndim else column,
                      number=None if source.__class__ is Array else np.asarray(source).astype(x.dtype))
 
 
@@ -630,14 +640,15 @@ def index_reduce_at(x: Array, dim: int, at: Array, source: Array, reduce: str,
 
 def put_in_row(x: Array, at: Array, source: Array, accumulate: bool = False) -> Callable[..., Any] | None:
     """Prepare ``put_`` for few indices."""
-    find, write = finder((x.size,), 0, at.shape), reducing("add", x.dtype, x.dtype) if accumulate else put_at
+    find, write = from_end(finder((x.size,), 0, at.shape), x.size), (
+        reducing("add", x.dtype, x.dtype) if accumulate else put_at)
     if find is None or not x.flags.c_contiguous:
         return None
 
     def run(x: Array, at: Array, source: Array) -> Any:
         try:
             places = find(at)
-        except ValueError:  # negative, or out of bounds
+        except ValueError:  # out of bounds
             return False
         if not accumulate:
             alert_not_deterministic("put_")
@@ -679,10 +690,120 @@ preparing("scatter_add_", scatter_add_, partial(scatter_at, reduce="add"))
 preparing("index_add_", index_add_, index_add_at)
 preparing("index_reduce_", index_reduce_, index_reduce_at)
 preparing("index_copy_", index_copy_, partial(at_rows, put_at))
-preparing("index_fill_.int_Scalar", index_fill_, partial(at_rows, put_at), 3)
-preparing("index_fill_.int_Tensor", index_fill_, partial(at_rows, put_at))
+preparing("index_fill_.int_Scalar", index_fill_, partial(at_rows, put_at, signed=True), 3)
+preparing("index_fill_.int_Tensor", index_fill_, partial(at_rows, put_at, signed=True))
 preparing("put_", put_, put_in_row, 3)
 preparing("masked_scatter_", masked_scatter_, masked_scatter_in_order, 3)
+@taking(4)
+def index_select_backward(grad: Array, sizes: tuple[int, ...], dim: int, at: Array) -> Callable[..., Any] | None:
+    """Prepare sums of a gradient at few indices, into zeros."""
+    dtype = grad.dtype
+    write = index_add_at(np.zeros(sizes, dtype), dim, at, grad) if prod(sizes) <= MOST else None
+
+    def run(grad: Array, sizes: tuple[int, ...], dim: int, at: Array) -> Array | None:
+        out = np.zeros(sizes, dtype)
+        return None if write(out, dim, at, grad) is False else out  # type: ignore[misc]
+
+    return write and run
+
+
+@taking(3)
+def value_selecting_reduction_backward(grad: Array, dim: int, at: Array, sizes: tuple[int, ...],
+                                       keepdim: bool) -> Callable[..., Any] | None:
+    """Prepare zeros with a gradient at one index, or some, of each line."""
+    shape = at.shape if keepdim or not sizes else (*at.shape[:dim % len(sizes)], 1, *at.shape[dim % len(sizes):])
+    find = finder(sizes, dim, shape)
+
+    def run(grad: Array, dim: int, at: Array) -> Array | None:
+        out = np.zeros(sizes, grad.dtype)
+        try:
+            out.reshape(-1)[find(at.reshape(shape))] = grad.reshape(shape)  # type: ignore[misc]
+        except ValueError:  # out of bounds
+            return None
+        return out
+
+    return None if find is None or grad.shape != at.shape or prod(sizes) > MOST else run
+
+
+@taking(2)
+def masked_scatter_backward(grad: Array, mask: Array, sizes: tuple[int, ...]) -> Callable[..., Any] | None:
+    """Prepare the elements of a gradient under a mask, in order, before zeros."""
+    def run(grad: Array, mask: Array) -> Array:
+        out: Array = np.zeros(sizes, grad.dtype)
+        chosen = grad[mask]
+        out.reshape(-1)[:chosen.size] = chosen
+        return out
+
+    return run if mask.shape == grad.shape else None
+
+
+def clamped(x: Array, indices: list[Any]) -> Callable[[list[Any]], Key] | None:
+    """Prepare NumPy's index of few integers, brought into the range of their dimensions; None for other indices."""
+    sizes = x.shape[:len(indices)]
+    if not x.size or any(at is None or at.dtype.kind != "i" or at.size > FEW for at in indices):
+        return None
+    bounds = [(np.asarray(-size), np.asarray(size - 1)) for size in sizes]
+    return lambda indices: tuple([np.minimum(np.maximum(at, low), high)
+                                  for at, (low, high) in zip(indices, bounds, strict=True)])
+
+
+@taking(3)
+def unsafe_masked_index(x: Array, mask: Array, indices: list[Any], fill: Any) -> Callable[..., Any] | None:
+    """Prepare few elements at indices, and a number elsewhere."""
+    key = clamped(x, indices)
+    if key is None or x[key(indices)].shape != mask.shape or x.dtype.char not in "fd":
+        return None
+    number = np.asarray(fill, x.dtype)
+    return lambda x, mask, indices: np.where(mask, x[key(indices)], number)
+
+
+@taking(4)
+def unsafe_masked_index_put_accumulate(x: Array, mask: Array, indices: list[Any],
+                                       values: Array) -> Callable[..., Any] | None:
+    """Prepare the sums of few values at indices where a mask holds."""
+    key = clamped(x, indices)
+    if key is None or not values.shape == mask.shape == x[key(indices)].shape or x.dtype.char not in "fd":
+        return None
+    zero = np.zeros((), x.dtype)
+
+    def run(x: Array, mask: Array, indices: list[Any], values: Array) -> Array:
+        out = x.copy()
+        update_at(np.add, out, key(indices), np.where(mask, values, zero))
+        return out
+
+    return run
+
+
+@taking(2)
+def take_along_dim(x: Array, at: Array, dim: int | None = None) -> Callable[..., Any] | None:
+    """Prepare ``take_along_dim``, broadcast; few indices become flat indices."""
+    if dim is None:
+        find = finder((x.size,), 0, at.shape)
+        return None if find is None else partial(taken_flat, find)
+    if not x.ndim or not x.size or not 0 < at.size <= FEW:
+        return None
+    dim %= x.ndim
+    shape = *at.shape[:dim], x.shape[dim], *at.shape[dim + 1:]
+    whole = np.broadcast_shapes(shape, x.shape)
+    others = np.broadcast_to(np.arange(x.size).reshape(x.shape).take([0], dim), (*whole[:dim], at.shape[dim],
+                                                                                *whole[dim + 1:]))
+    if others.size > FEW:
+        return None
+    others, size = np.ascontiguousarray(others), np.asarray(x.shape[dim])
+    step = np.asarray(prod(x.shape[dim + 1:]))
+    return lambda x, at: x.take(np.add(np.multiply(np.remainder(at, size), step), others))
+
+
+def taken_flat(find: Find, x: Array, at: Array) -> Array | None:
+    try:
+        return np.asarray(x.take(find(at).reshape(-1)))
+    except ValueError:  # out of bounds
+        return None
+
+
+AT_ONCE.add(index_select_backward, value_selecting_reduction_backward, masked_scatter_backward, take_along_dim)
+AT_ONCE.update({"_unsafe_masked_index": unsafe_masked_index,
+                "_unsafe_masked_index_put_accumulate": unsafe_masked_index_put_accumulate})
 CPU_KERNELS.add(index_put_, index_select, gather, take, masked_select, zero_)
 CPU_KERNELS.update({
     "index.Tensor": index,
