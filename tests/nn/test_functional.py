@@ -306,6 +306,17 @@ def test_losses_round_gradients_of_targets_and_inputs_where_pytorch_does(name, r
         assert ours.tolist() == theirs.tolist()
 
 
+@pytest.mark.parametrize(("name", "classes"), [
+    ("multi_margin_loss", (1, 0)), ("multilabel_margin_loss", ((1, 0, -1), (2, -1, 0)))])
+def test_nan_is_not_above_the_margin(name, classes):
+    def found(t):
+        x = t.tensor([[0.5, float("nan"), 0.25], [0.125, 1.0, float("nan")]], requires_grad=True)
+        loss = getattr(t.nn.functional, name)(x, t.tensor(classes), reduction="none")
+        return [loss.detach(), *t.autograd.grad(loss.sum(), x)]
+
+    assert_same(found(mindtorch), found(torch))
+
+
 @pytest.mark.parametrize("given", ["input", "target"])
 def test_the_smooth_error_of_bools_has_a_derivative(given):
     def program(t):

@@ -217,7 +217,7 @@ def kron(left: ndarray, right: ndarray) -> Product | None:
     return lambda left, right: (left.reshape(a, 1, b, 1) * right.reshape(1, c, 1, d)).reshape(a * c, b * d)
 
 
-AT_ONCE.add(in_floats(linear), in_floats(matmul), Prepared(inner), kron)
+AT_ONCE.add(in_floats(linear), in_floats(matmul), in_floats(inner), kron)
 CPU_KERNELS.add(addmm, addr, addbmm)
 CPU_KERNELS.update({
     "mm": widened(multiplied, dot, (2, 2)),

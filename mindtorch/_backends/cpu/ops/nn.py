@@ -67,8 +67,8 @@ def loss_backward(slope: Callable[..., Any]) -> Prepared:
     """
     def prepare(grad: array, self: array, target: array, reduction: int, *number: Any) -> Callable[..., array] | None:
         half = is_half(self)
-        if not (half or self.dtype.char in "fd") or not are_alike(self, target) or grad.ndim or (
-                grad.dtype != self.dtype):
+        if not (half or self.dtype.char in "fd") or not are_alike(self, target) or grad.dtype != self.dtype or (
+                not are_alike(grad, self) if reduction == NONE else grad.ndim):
             return None
         size, narrow, kind = self.size, self.dtype, np.float32 if half else self.dtype.type
 
@@ -78,13 +78,13 @@ def loss_backward(slope: Callable[..., Any]) -> Prepared:
             return of_floats(grad, self, target)
 
         def of_floats(grad: array, self: array, target: array) -> array:
-            out, scale = allocate(self.shape, self.dtype), grad / kind(size) if reduction == MEAN else grad
+            out, scale = allocate(self.shape, self.dtype), grad / kind(size) if reduction == MEAN else grad.reshape(-1)
             x, y, result = (a.reshape(-1) for a in (self, target, out))
 
             def work(part: slice) -> None:
                 z = np.subtract(x[part], y[part], result[part])
                 slope(z, *number)
-                z *= scale
+                z *= scale[part] if reduction == NONE else scale
 
             if size <= SMALL:
                 work(slice(0, size))
@@ -218,8 +218,7 @@ class Classes:
     def of(cls, logs: array, target: array, weight: array | None, ignore_index: int) -> Classes | None:
         """Return None for dtypes or layouts that NumPy takes longer for."""
         fits = logs.flags.c_contiguous and target.dtype == np.int64 and target.size and (
-            (logs.dtype.char in "fd" and (weight is None or weight.dtype == logs.dtype)) or (
-                is_half(logs) and weight is None))
+            logs.dtype.char in "fd" or is_half(logs)) and (weight is None or weight.dtype == logs.dtype)
         return cls(logs, target, weight, ignore_index) if fits else None
 
     def __init__(self, logs: array, target: array, weight: array | None, ignore_index: int) -> None:
@@ -322,33 +321,44 @@ NLL_LOSS_BACKWARD = Prepared(prepared_nll_loss_backward, 7, nll_loss_backward)
 
 # -- margins -------------------------------------------------------------------------------------------------
 
-def multi_margin(self: array, target: array, margin: Any, weight: array | None) -> tuple[array, array, array]:
-    """Return the distance to the margin by sample and class (0 for the target's), its power's factor, and the targets.
+def margin_factor(weight: array | None, chosen: array, classes: int, dtype: Any) -> array:
+    """Return what the distances of a sample to the margin are multiplied with."""
+    return np.asarray(1 / classes, dtype) if weight is None else weight.reshape(-1)[chosen] / classes
+
+
+def multi_margin(x: array, target: array, margin: Any, classes: int) -> tuple[array, array, array]:
+    """Return the distance to the margin by sample and class (0 for the target's), and the places of the targets.
 
     Raises:
         RuntimeError: if a target is not a class.
     """
-    x, chosen = self.reshape(-1, self.shape[-1] if self.ndim else 1), target.reshape(-1, 1)
-    if ((chosen < 0) | (chosen >= x.shape[1])).any():
+    chosen = target.reshape(-1)
+    bits = chosen.view(np.uint64)
+    if bits.size and bits.item(bits.argmax()) >= classes:
         raise RuntimeError("target out of range")
-    distance = np.maximum(margin - taken_along(x, chosen, 1) + x, 0)
-    put_along(distance, chosen, 0, 1)
-    factor = np.asarray(1 / x.shape[1], x.dtype) if weight is None else weight.reshape(-1)[chosen] / x.shape[1]
-    return distance, factor, chosen
+    places = np.arange(0, len(chosen) * classes, classes) + chosen
+    distance = x.reshape(len(chosen), classes) + (margin - x.take(places))[:, None]
+    np.fmax(distance, 0, distance)  # NaN is not above the margin
+    distance.put(places, 0)
+    return distance, places, chosen
 
 
 def multi_margin_loss(self: array, target: array, p: Any = 1, margin: Any = 1, weight: array | None = None,
                       reduction: int = MEAN) -> Any:
-    distance, factor, _ = multi_margin(self, target, margin, weight)
-    values = (distance**p * factor).sum(1)
-    return reduced(values.reshape(target.shape), reduction)
+    classes = self.shape[-1] if self.ndim else 1
+    distance, _, chosen = multi_margin(self, target, margin, classes)
+    values = distance if p == 1 else np.square(distance)
+    values *= margin_factor(weight, chosen[:, None], classes, self.dtype)
+    return reduced(np.add.reduce(values, 1).reshape(target.shape), reduction)
 
 
 def multi_margin_loss_backward(grad_output: array, self: array, target: array, p: Any, margin: Any,
                                weight: array | None = None, reduction: int = MEAN) -> array:
-    distance, factor, chosen = multi_margin(self, target, margin, weight)
-    slope = factor * (np.sign(distance) if p == 1 else 2 * distance)
-    put_along(slope, chosen, -slope.sum(1, keepdims=True), 1)
+    classes = self.shape[-1] if self.ndim else 1
+    distance, places, chosen = multi_margin(self, target, margin, classes)
+    slope = np.sign(distance) if p == 1 else 2 * distance
+    slope *= margin_factor(weight, chosen[:, None], classes, self.dtype)
+    slope.put(places, -np.add.reduce(slope, 1))
     return (slope * grad_by_sample(grad_output, len(slope), reduction)).reshape(self.shape)
 
 
@@ -366,20 +376,23 @@ def multilabel_margin(self: array, target: array) -> tuple[array, array]:
     """
     classes = self.shape[-1] if self.ndim else 1
     x, labels = self.reshape(-1, classes), target.reshape(-1, classes)
-    if ((labels < -1) | (labels >= classes)).any():
+    if labels.size and not -1 <= labels.item(labels.argmin()) <= labels.item(labels.argmax()) < classes:
         raise RuntimeError("argument #2 'target' is out of range")
     listed = np.logical_and.accumulate(labels >= 0, 1)
+    lines = np.arange(len(x))[:, None]
+    places = (lines * classes + labels)[listed]
     is_target = np.zeros(x.shape, bool)
-    samples, _ = np.nonzero(listed)
-    is_target[samples, labels[listed]] = True
-    own = taken_along(x, np.where(listed, labels, 0), 1)
-    distance = np.maximum(1 - own[:, :, None] + x[:, None, :], 0)
-    return np.where(listed[:, :, None] & ~is_target[:, None, :], distance, 0), is_target
+    is_target.put(places, True)
+    own = x.take(lines * classes + np.maximum(labels, 0))
+    distance = x[:, None, :] + (1 - own)[:, :, None]
+    np.fmax(distance, 0, distance)  # NaN is not above the margin
+    np.copyto(distance, 0, where=~(listed[:, :, None] & ~is_target[:, None, :]))
+    return distance, is_target
 
 
 def multilabel_margin_loss_forward(self: array, target: array, reduction: int) -> tuple[Any, array]:
     distance, is_target = multilabel_margin(self, target)
-    values = distance.sum((1, 2)) / distance.shape[2]
+    values = np.add.reduce(distance, (1, 2)) / distance.shape[2]
     return reduced(values.reshape(self.shape[:self.ndim - 1]), reduction), is_target.reshape(target.shape)
 
 
