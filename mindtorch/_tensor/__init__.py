@@ -274,9 +274,10 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def size(self, dim: int | None = None) -> Any:
         """Return the shape, or the size of one dimension (``torch.Tensor``); IndexError if ``dim`` is out of range."""
-        shape = self.shape
         if dim is None:
-            return shape
+            return self.shape
+        array = self._array
+        shape = self.shape if array is None else array.shape
         span = len(shape)
         if not -span <= dim < span:
             if not span:

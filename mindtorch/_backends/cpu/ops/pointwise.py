@@ -161,8 +161,9 @@ def power(x: Any, y: Any) -> Any:
 
 def product(x: Any, y: Any, out: Any) -> Any:
     """Multiply two arrays into a third, or a new one; bfloat16 by a loop where there is one."""
-    by_loop = loops.arithmetic.get(x.dtype.name) if x.flags.c_contiguous and y.flags.c_contiguous else None
-    if by_loop is not None and (loop := by_loop.compiled(SLOW * x.size)) is not None:
+    by_loop = loops.arithmetic.get(x.dtype.name) if x.dtype.itemsize == 2 else None
+    if by_loop is not None and x.flags.c_contiguous and y.flags.c_contiguous and (
+            loop := by_loop.compiled(SLOW * x.size)) is not None:
         out = np.empty_like(x) if out is None else out
         loop(*[array.view(np.uint16) for array in (x, y, out)], loops.ARITHMETIC.index("multiply"))
         return out
@@ -180,7 +181,7 @@ EXACT_POWERS: dict[Any, Callable[..., Any]] = {
 
 def power_of_number(x: Any, y: Any, out: Any = None) -> Any:
     exact = EXACT_POWERS.get(y if y.__class__ is int or y.__class__ is float else np.asarray(y).item())
-    return np.power(x, y, out) if exact is None or _is_integer(x) or x.dtype == np.float16 else exact(x, out)
+    return np.power(x, y, out) if exact is None or x.dtype.kind in "iu" or x.dtype.char == "e" else exact(x, out)
 
 
 def rsqrt(x: Any) -> Any:
