@@ -218,13 +218,14 @@ def of_channels(x: Array, weight: Any, bias: Any, running_mean: Any, running_var
 @partial(Prepared, count=5)
 def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
                       momentum: float, eps: float) -> Callable[..., Any]:
-    few = Few.of(by_channel(x.shape), eps, x, weight, bias, running_mean, running_var)
-    if few is None or any(running is not None and running.shape != x.shape[1:2]
-                          for running in (running_mean, running_var)):
+    given = (weight, bias, running_mean, running_var)
+    few = Few.of(by_channel(x.shape), eps, *map(to_opmath, (x, *given)))
+    if few is None or any(running is not None and running.shape != x.shape[1:2] for running in given[2:]) or (
+            is_half(x) and not training):
         return lambda x, weight, bias, running_mean, running_var: of_channels(
             x, weight, bias, running_mean, running_var, training, momentum, eps)
     line = x.shape[1], *[1] * (x.ndim - 2)
-    kept, new, more, less, least, one = (np.full(line[0], value, x.dtype) for value in (
+    kept, new, more, less, least, one = (np.full(line[0], value, few.dtype) for value in (
         1 - momentum, momentum, few.rows[1], few.rows[1] - 1, eps, 1))
 
     def by_batch(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any) -> tuple[Array, Array, Array]:
@@ -237,6 +238,20 @@ def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, runni
         out = few.normal(centred, spread, weight, bias)
         return out, middle, spread[:, 0].copy()
 
+    def by_half_batch(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any) -> tuple[Array, ...]:
+        rows = few.together(to_opmath(x))
+        _, middle, spread = few.moments(rows)
+        for running, batch in ((running_mean, middle[:, 0]), (running_var, spread[:, 0] * more / less)):
+            if running is not None:
+                running[...] = to_opmath(running) * kept + batch * new
+        np.add(spread, few.least, spread)
+        np.divide(few.ones, np.sqrt(spread, spread), spread)
+        middle, spread = middle.astype(saved), spread.astype(saved)  # PyTorch normalises by rounded moments
+        centred = rows - to_opmath(middle)
+        np.multiply(centred, to_opmath(spread), centred)
+        out = few.apart(few.scaled(centred, to_opmath(weight), to_opmath(bias)))
+        return as_dtype(out, x.dtype), middle[:, 0].copy(), spread[:, 0].copy()
+
     def by_running(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any) -> tuple[Array, ...]:
         scale = one / np.sqrt(running_var + least)
         scale = scale if weight is None else scale * weight.reshape(-1)
@@ -245,6 +260,9 @@ def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, runni
         np.add(out, (-shift if bias is None else bias.reshape(-1) - shift).reshape(line), out)
         return out, np.empty(0, x.dtype), np.empty(0, x.dtype)
 
+    if is_half(x):
+        saved = next((values.dtype for values in given if values is not None), x.dtype)
+        return by_half_batch
     return by_batch if training else by_running
 
 
@@ -521,6 +539,32 @@ def native_layer_norm_backward(grad: Array, x: Array, shape: Any, middle: Array,
     return run
 
 
+@partial(Prepared, count=3)
+def rms_norm(x: Array, shape: Any, weight: Any = None, eps: float | None = None) -> Callable[..., Array] | None:
+    """Prepare the quotient of rows and the roots of their mean squares, for all but large arrays of one dtype."""
+    narrow, count = x.dtype, prod(shape)
+    fits = (narrow.char in "fd" or is_half(x)) and 0 < x.size < BLOCK and shape and x.shape[-len(shape):] == shape
+    if not fits or (weight is not None and (weight.dtype is not narrow or weight.shape != shape)):
+        return None
+    wide = np.dtype(np.float32) if is_half(x) else narrow
+    outer, rows = x.shape, (x.size // count, count)
+    each, one = np.full(rows[0], count, wide), np.ones(rows[0], wide)
+    least = np.full(rows[0], np.finfo(wide).eps if eps is None else eps, wide)
+
+    def run(x: Array, shape: Any, weight: Any = None) -> Array:
+        lines = to_opmath(x).reshape(rows)
+        spread = np.vecdot(lines, lines)
+        np.divide(spread, each, spread)
+        np.add(spread, least, spread)
+        np.divide(one, np.sqrt(spread, spread), spread)
+        out: Array = lines * spread[:, None]
+        if weight is not None:
+            np.multiply(out, to_opmath(weight).reshape(-1), out)
+        return as_dtype(out.reshape(outer), narrow)
+
+    return run
+
+
 # -- by group ----------------------------------------------------------------------------------------------------------
 
 @partial(Prepared, count=3)
@@ -564,4 +608,4 @@ def native_group_norm_backward(grad: Array, x: Array, middle: Array, rstd: Array
 CPU_KERNELS.add(native_batch_norm, native_batch_norm_backward, native_layer_norm, native_layer_norm_backward,
                 native_group_norm, native_group_norm_backward)
 CPU_KERNELS["_batch_norm_with_update"] = with_update
-AT_ONCE.add(layer_norm, group_norm)
+AT_ONCE.add(layer_norm, group_norm, rms_norm)

@@ -176,9 +176,12 @@ def constant_pad_nd(x: Array, pad: Ints, value: Any = 0) -> Callable[[Array], Ar
 def indexed_pad_backward(mode: str) -> Callable[..., Any]:
     """Return what prepares sums of the gradients of each element's copies, in NumPy's mode of padding."""
     def prepare(grad: Array, x: Array, padding: Ints) -> Callable[..., Array] | None:
-        if grad.size > MOST or grad.dtype.char not in "fd" or min(padding) < 0:
+        if grad.size > MOST or grad.dtype.char not in "fd":
             return None
-        run = added(np.pad(np.arange(x.size).reshape(x.shape), ends(x, padding), mode), x.shape)  # type: ignore[call-overload]
+        sides: Any = ends(x, padding)
+        wide = np.pad(np.arange(x.size).reshape(x.shape), np.maximum(sides, 0), mode)  # type: ignore[call-overload]
+        run = added(wide[tuple([slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(
+            wide.shape, sides, strict=True)])], x.shape)
         return lambda grad, x: run(grad)
 
     return prepare

@@ -184,16 +184,18 @@ def down_columns(loop: Callable[..., None], boxes: list[np.ndarray]) -> None:
 SOFTMAX = blocked(softmax_of, 1, loops.softmax, loops.softmax_down, softmax_of_few)
 
 
-def _safe_softmax(x: np.ndarray, dim: int, dtype: DType | None = None) -> Callable[..., np.ndarray | None] | None:
-    """Prepare softmax that leaves NaN to the composite, which replaces it where all elements are minus infinity."""
+def _safe_softmax(x: np.ndarray, dim: int, dtype: DType | None = None) -> Callable[..., np.ndarray] | None:
+    """Prepare softmax that is 0 where all elements are minus infinity."""
     run = SOFTMAX.prepare(x, dim, dtype) if x.dtype.char in SQUARES and (dtype is None or dtype.np == x.dtype) else None
     if run is None:
         return None
 
-    def safe(x: np.ndarray) -> np.ndarray | None:
+    def safe(x: np.ndarray) -> np.ndarray:
         out: np.ndarray = run(x)
         flat = out.ravel()
-        return None if (squares := flat.dot(flat)) != squares else out
+        if (squares := flat.dot(flat)) != squares:  # NaN
+            np.copyto(out, 0, where=maximum(x, dim, None, None, True) == -np.inf)
+        return out
 
     return safe
 
