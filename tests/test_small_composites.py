@@ -88,6 +88,35 @@ PROGRAMS: dict[str, Program] = {
        for name in ("fft2", "ifftn", "rfft2", "irfftn", "hfft2", "ihfftn")},
     "transforms of a line, cut or padded": lambda lib: [
         getattr(lib.fft, name)(lib.arange(6.0).sin(), n) for name in ("fft", "rfft", "irfft", "hfft") for n in (3, 9)],
+    "quantiles": lambda lib: [
+        getattr(lib, name)(x, q, dim, keepdim, interpolation=interpolation)
+        for name in ("quantile", "nanquantile")
+        for interpolation in ("linear", "lower", "higher", "midpoint", "nearest")
+        for x in (lib.tensor([[3.0, 1.0, float("nan"), 2.0], [0.0, -0.0, 5.0, 4.0]], dtype=lib.float64),)
+        for dim, keepdim in ((None, False), (0, True), (1, False))
+        for q in (0.3, lib.tensor([0.25, 1.0], dtype=lib.float64))],
+    "quantiles beyond 1": lambda lib: [
+        lib.quantile(lib.arange(4.0), lib.tensor(q)) for q in (0.5, 0.5, 0.5, 1.5)],
+    "means without NaN": lambda lib: [
+        x.nanmean(dim, keepdim) for x in (lib.tensor([[float("nan"), 1.0], [2.0, 4.0]]), lib.tensor(float("nan")))
+        for dim in (None, 0, -1) for keepdim in (False, True)],
+    "correlations": lambda lib: [lib.corrcoef((lib.arange(1.0, 13.0) ** 2 % 7).reshape(shape).double())
+                                 for shape in ((3, 4), (2, 6), (12,))],
+    "integrals": lambda lib: [
+        f(y, **points, dim=dim) for f in (lib.trapezoid, lib.cumulative_trapezoid) for dim in (0, -1)
+        for y, points in ((lib.arange(16.0).reshape(4, 4).sin(), {"x": lib.arange(4.0) ** 2}),
+                          (lib.arange(12.0).reshape(3, 4).sin(), {"dx": 0.5}), (lib.ones(1), {}))],
+    "combinations": lambda lib: [
+        lib.combinations(lib.arange(4.0), r, again) for r in range(4) for again in (False, True)],
+    "cross products": lambda lib: [
+        lib.linalg.cross(a, a.roll(1, 0) * 2, dim=dim) for a in (
+            lib.arange(9.0).reshape(3, 3).cos(), lib.arange(9).reshape(3, 3), lib.arange(9.0).reshape(3, 3).cos().mT)
+        for dim in (0, 1)],
+    "powers": lambda lib: [lib.linalg.vander(x, N=n) for x in (lib.arange(6.0).reshape(2, 3), lib.arange(3))
+                           for n in (None, 2, 5)],
+    "logarithms of determinants": lambda lib: [
+        f(lib.tensor(m, dtype=lib.float64)) for f in (lib.logdet, lib.slogdet)
+        for m in ([[2.0, 1.0], [1.0, 3.0]], [[0.0, 1.0], [1.0, 0.0]], [[1.0, 2.0], [2.0, 4.0]])],
     "fftn of a number": lambda lib: [lib.fft.fftn(lib.ones(())) for _ in range(3)],
     "ifft of real numbers": lambda lib: lib.fft.ifft(lib.arange(6.0)).is_conj(),
     "rfft": lambda lib: lib.fft.rfft(lib.arange(14.0, dtype=lib.float64).reshape(2, 7)),

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 #: Families with kernels in further modules.
 ALSO_IN = {"special": ("reparameterization",), "foreach": ("optim",), "padding": ("shape",),
-           "solvers": ("factorizations",), "views": ("shape",)}
+           "reduction": ("statistics",), "scan": ("statistics",), "solvers": ("factorizations",),
+           "sorting": ("statistics",), "views": ("shape",)}
 
 
 class FamilyTable(MutableMapping[str, Any]):

@@ -103,6 +103,23 @@ def determinant(a: ndarray) -> Rows | None:
     return run
 
 
+def logarithm_of_determinant(a: ndarray) -> Rows | None:
+    """``_linalg_slogdet``."""
+    factor, unmoved = lu(a), np.arange(1, len(a) + 1, dtype=np.int32)
+
+    def run(a: ndarray) -> Arrays | None:
+        if (found := factor(a)) is None:  # type: ignore[misc]
+            return None
+        factors, pivots, _ = found
+        diagonal = factors.diagonal()
+        sign = np.multiply.reduce(np.sign(diagonal))
+        if np.count_nonzero(pivots != unmoved) % 2:
+            sign = -sign
+        return np.asarray(sign), np.asarray(np.add.reduce(np.log(np.absolute(diagonal)))), factors, pivots
+
+    return run
+
+
 def solution(a: ndarray, b: ndarray, left: bool = True, check_errors: bool = False) -> Rows | None:
     """``_linalg_solve_ex``."""
     gesv, vector = lapack("gesv", a.dtype), b.ndim == 1

@@ -487,6 +487,21 @@ def matrix_rank(x: ndarray, atol: Any = None, rtol: Any = None, hermitian: bool 
     return run
 
 
+def logdet(x: ndarray) -> Any:
+    """Prepare ``logdet`` of real matrices."""
+    if not x.size or x.dtype.char not in "fd":
+        return None
+    row = CPU_KERNELS["_linalg_slogdet"]
+    compute = row.prepare(x) or row
+
+    def run(x: ndarray) -> ndarray:
+        sign, logarithm = compute(x)[:2]
+        return np.where(sign == -1, x.dtype.type(np.nan), logarithm)
+
+    return run
+
+
+AT_ONCE.add(logdet)
 AT_ONCE.update({
     **dict.fromkeys(("linalg_pinv.atol_rtol_float", "linalg_pinv.atol_rtol_tensor"), pinv),
     **dict.fromkeys(("linalg_pinv", "pinverse"), lambda x, rcond=1e-15, *hermitian: pinv(x, 0.0, rcond, *hermitian)),
@@ -502,7 +517,7 @@ CPU_KERNELS.update({
     "linalg_lu_factor_ex": of_one(lu_factor_ex, one_matrix.lu),
     "linalg_lu_solve": of_one(lu_solve, one_matrix.solution_by_lu, 3),
     "_linalg_det": of_one(linalg_det, one_matrix.determinant),
-    "_linalg_slogdet": linalg_slogdet,
+    "_linalg_slogdet": of_one(linalg_slogdet, one_matrix.logarithm_of_determinant),
     "_linalg_solve_ex": of_one(linalg_solve_ex, one_matrix.solution, 2),
     "linalg_solve_triangular": of_one(solve_triangular, one_matrix.triangular, 2),
     "linalg_cholesky_ex": of_one(cholesky_ex, one_matrix.cholesky),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..rows import Prepared
+from ..rows import MOST, Prepared
 from . import AT_ONCE, CPU_KERNELS
 from .reduction import as_dtype, is_half, to_opmath
 from .shape import of_one_dtype
@@ -151,6 +151,15 @@ def cross(a: ndarray, b: ndarray, dim: int = -1) -> ndarray:
     return out
 
 
+def crossing(a: ndarray, b: ndarray, dim: int = -1) -> Product | None:
+    """Prepare ``linalg_cross`` of small arrays of one shape: the plan keeps the places of the factors."""
+    if a.shape != b.shape or a.dtype != b.dtype or not 0 < a.size <= MOST:
+        return None
+    places = np.arange(a.size).reshape(a.shape)
+    second, third = (np.roll(places, shift, dim) for shift in (-1, -2))
+    return lambda a, b: a.take(second) * b.take(third) - a.take(third) * b.take(second)
+
+
 def trilinear(i1: ndarray, i2: ndarray, i3: ndarray, expand1: Any, expand2: Any, expand3: Any, sumdim: Any,
               unroll_dim: int = 1) -> ndarray:
     """Sum the product of three arrays over ``sumdim``; ``expand`` lists the broadcast dimensions of each."""
@@ -217,7 +226,22 @@ def kron(left: ndarray, right: ndarray) -> Product | None:
     return lambda left, right: (left.reshape(a, 1, b, 1) * right.reshape(1, c, 1, d)).reshape(a * c, b * d)
 
 
-AT_ONCE.add(in_floats(linear), in_floats(matmul), in_floats(inner), kron)
+def linalg_vander(x: ndarray, N: int | None = None) -> Callable[[ndarray], ndarray] | None:
+    """Prepare the powers of small arrays of numbers that are not converted."""
+    if x.dtype.char not in "fdl" or not x.ndim or not 0 < x.size <= MOST:
+        return None
+    shape = (*x.shape, x.shape[-1] if N is None else N)
+
+    def run(x: ndarray) -> ndarray:
+        out = np.empty(shape, x.dtype)
+        out[..., 0] = 1
+        out[..., 1:] = x[..., None]
+        return np.multiply.accumulate(out, -1, out=out)
+
+    return run
+
+
+AT_ONCE.add(in_floats(linear), in_floats(matmul), in_floats(inner), kron, linalg_vander)
 CPU_KERNELS.add(addmm, addr, addbmm)
 CPU_KERNELS.update({
     "mm": widened(multiplied, dot, (2, 2)),
@@ -227,7 +251,7 @@ CPU_KERNELS.update({
     "vdot": widened(np.vdot),
     "addmv": addmm,
     "baddbmm": addmm,
-    "linalg_cross": cross,
+    "linalg_cross": Prepared(crossing, 2, cross),
     "_trilinear": trilinear,
     "_weight_norm_interface": weight_norm_interface,
 })

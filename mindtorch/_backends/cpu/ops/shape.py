@@ -283,8 +283,8 @@ for _n in (1, 2, 3):
                     f"replication_pad{_n}d_backward": indexed_pad_backward("edge")})
 AT_ONCE.update({"select_backward": placed, "slice_backward": placed})
 AT_ONCE.update(dict.fromkeys((
-    "fliplr", "flipud", "roll", "rot90", "diag", "diag_embed", "im2col", "repeat", "tile", "repeat_interleave.self_int",
-    "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle",
+    "combinations", "fliplr", "flipud", "roll", "rot90", "diag", "diag_embed", "im2col", "repeat", "tile",
+    "repeat_interleave.self_int", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle",
     *(f"{mode}_pad{n}d" for mode in ("reflection", "replication") for n in (1, 2, 3))), MOVES))
 
 tril, triu = triangle(np.tril), triangle(np.triu)
