@@ -28,6 +28,11 @@ AT_INDICES: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "index_copy": lambda x, at, rows, y: x.index_copy(0, rows, y),
     "index_copy along the last": lambda x, at, rows, y: x.index_copy(-1, rows, y[:, :3]),
     "index_fill": lambda x, at, rows, y: x.index_fill(1, rows, 2),
+    "index_put": lambda x, at, rows, y: x.index_put((rows,), y),
+    "index_put and add": lambda x, at, rows, y: x.index_put((rows, at[:, 0]), y[:, 1], accumulate=True),
+    "take_along_dim": lambda x, at, rows, y: x.take_along_dim(at, 0),
+    "take_along_dim, broadcast": lambda x, at, rows, y: x[:1].take_along_dim(at, 1),
+    "scatter_reduce of truth values": lambda x, at, rows, y: (x > 1).scatter_reduce(0, at, y > 1, "amax"),
     "put": lambda x, at, rows, y: x.put(at, y),
     "put and add": lambda x, at, rows, y: x.put(at, y, accumulate=True),
     "masked_scatter": lambda x, at, rows, y: x.masked_scatter(at > 0, y),
@@ -81,6 +86,22 @@ def test_a_write_by_plan_counts_and_refuses_shared_memory(name: str) -> None:
         assert_same(ours[0], theirs[0])
         refused = [outcome(call, target, index, target) for target, index, _ in (ours, theirs)]
         assert refused[0] == refused[1] if isinstance(refused[1], tuple) else refused[0] is ours[0]
+
+
+@pytest.mark.parametrize("how", ["max", "min", "sum", "mean", "prod"])
+def test_segments_are_reduced_each_time_and_lengths_are_checked(how: str) -> None:
+    for times, lengths in enumerate(([2, 0, 1], [1, 1, 1], [3, 0, 0], [-1, 2, 2], [1, 1, 0], [0, 1, 2])):
+        x, given = values((3, 2), torch.float32, times + 1), torch.tensor(lengths)
+        results = [outcome(lambda lib, x, given: lib.segment_reduce(x, how, lengths=given), lib, *port((x, given), lib))
+                   for lib in (mindtorch, torch)]
+        if isinstance(results[1], torch.Tensor):
+            assert_same(*results)
+        else:
+            assert results[0] == results[1]
+        if min(lengths) >= 0:
+            ends = torch.tensor([0, *lengths]).cumsum(0)
+            assert_same(*[lib.segment_reduce(port(x, lib), how, offsets=port(ends, lib), initial=times or None)
+                          for lib in (mindtorch, torch)])
 
 
 THROUGH_VIEWS: dict[str, Callable[[Any, Any], Any]] = {

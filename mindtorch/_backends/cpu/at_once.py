@@ -141,7 +141,8 @@ def through_view(op: Operator) -> Callable[..., Rows | None] | None:
 
     def prepare(x: np.ndarray, *args: Any) -> Rows | None:
         view: Any = call(from_array(x, from_numpy_dtype(x.dtype)), *args[writes:])
-        if view._keys & ~NONCONTIGUOUS != CPU or not view._array.size or (writes and args[0].shape != view.shape):
+        if view._keys & ~NONCONTIGUOUS != CPU or not x.size or (args[0].shape != view.shape if writes else
+                                                                not view._array.size):
             return None
         seen, start, own = view._array, view._offset * view._array.itemsize, x.dtype.kind == "V"
         shape, dtype, strides = seen.shape, seen.dtype, seen.strides

@@ -217,12 +217,18 @@ def add_rows(x: Array, at: Array, values: Array) -> None:
                 values.reshape(-1), x.reshape(-1))
 
 
+#: What combines truth values as numbers.
+AS_NUMBERS = {np.add: np.maximum, np.multiply: np.minimum}
+
+
 def combine(ufunc: Any, x: Array, dim: int, at: Array, values: Array) -> None:
     """Combine values with elements along a dimension, in their order; without a ufunc, write them. Indices are within
     bounds: one for each value, or a vector of those along ``dim``.
     """
     if not values.size:
         return
+    if x.dtype == bool:  # NumPy combines numbers five times as fast
+        ufunc, x, values = AS_NUMBERS.get(ufunc, ufunc), x.view(np.uint8), values.view(np.uint8)
     shape, of_rows, loop = x.shape, at.ndim == 1, None
     total = x if x.flags.c_contiguous else np.ascontiguousarray(x)
     if values.size > FEW and (of_rows or shape[:dim] + shape[dim + 1:] == at.shape[:dim] + at.shape[dim + 1:]):
@@ -415,6 +421,8 @@ def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Callable
 def gathered(x: Array, dim: int, at: Array) -> Array:
     if not at.size:
         return np.empty(at.shape, x.dtype)
+    if at.size > FEW and at.dtype != np.int64:  # which loops take
+        at = at.astype(np.int64)
     if at.size > 2 * SMALL and x.itemsize in BITS and are_boxes(x, dim, at) and (
             loop := loops.gather_down.compiled(at.size, x.view(BITS[x.itemsize]))) is not None:
         return gathered_down(loop, x, dim, at)
@@ -707,24 +715,6 @@ def index_select_backward(grad: Array, sizes: tuple[int, ...], dim: int, at: Arr
     return write and run
 
 
-@taking(3)
-def value_selecting_reduction_backward(grad: Array, dim: int, at: Array, sizes: tuple[int, ...],
-                                       keepdim: bool) -> Callable[..., Any] | None:
-    """Prepare zeros with a gradient at one index, or some, of each line."""
-    shape = at.shape if keepdim or not sizes else (*at.shape[:dim % len(sizes)], 1, *at.shape[dim % len(sizes):])
-    find = finder(sizes, dim, shape)
-
-    def run(grad: Array, dim: int, at: Array) -> Array | None:
-        out = np.zeros(sizes, grad.dtype)
-        try:
-            out.reshape(-1)[find(at.reshape(shape))] = grad.reshape(shape)  # type: ignore[misc]
-        except ValueError:  # out of bounds
-            return None
-        return out
-
-    return None if find is None or grad.shape != at.shape or prod(sizes) > MOST else run
-
-
 @taking(2)
 def masked_scatter_backward(grad: Array, mask: Array, sizes: tuple[int, ...]) -> Callable[..., Any] | None:
     """Prepare the elements of a gradient under a mask, in order, before zeros."""
@@ -745,6 +735,35 @@ def clamped(x: Array, indices: list[Any]) -> Callable[[list[Any]], Key] | None:
     bounds = [(np.asarray(-size), np.asarray(size - 1)) for size in sizes]
     return lambda indices: tuple([np.minimum(np.maximum(at, low), high)
                                   for at, (low, high) in zip(indices, bounds, strict=True)])
+
+
+@taking(3)
+def index_put(x: Array, indices: list[Any], values: Array, accumulate: bool = False) -> Callable[..., Any] | None:
+    """Prepare ``index_put`` for integers at the first dimensions."""
+    count, inner = len(indices), x.shape[len(indices):]
+    if not x.size or any(at is None or at.dtype.kind != "i" or not at.size for at in indices):
+        return None
+    sizes, shape = x.shape[:count], np.broadcast_shapes(*[at.shape for at in indices])
+    whole, steps = (*shape, *inner), np.arange(prod(inner)).reshape(inner)
+    length, few = np.asarray(steps.size), prod(whole) <= FEW
+
+    def run(x: Array, indices: list[Array], values: Array) -> Array | None:
+        out = x.copy()
+        try:
+            rows = np.ravel_multi_index(tuple(indices), sizes)
+        except ValueError:  # negative, or out of bounds
+            return None
+        if not accumulate:
+            out.reshape(-1, *inner)[rows] = values
+        elif few:
+            places = np.multiply(rows, length).reshape(shape + (1,) * len(inner)) + steps if inner else rows
+            np.add.at(out.reshape(-1), places, values)
+        else:
+            combine(np.add, out.reshape(-1, *inner), 0, rows.reshape(-1),
+                    np.broadcast_to(values, whole).reshape(-1, *inner))
+        return out
+
+    return run
 
 
 @taking(3)
@@ -801,8 +820,8 @@ def taken_flat(find: Find, x: Array, at: Array) -> Array | None:
         return None
 
 
-AT_ONCE.add(index_select_backward, value_selecting_reduction_backward, masked_scatter_backward, take_along_dim)
-AT_ONCE.update({"_unsafe_masked_index": unsafe_masked_index,
+AT_ONCE.add(index_select_backward, masked_scatter_backward, take_along_dim)
+AT_ONCE.update({"index_put": index_put, "_unsafe_masked_index": unsafe_masked_index,
                 "_unsafe_masked_index_put_accumulate": unsafe_masked_index_put_accumulate})
 CPU_KERNELS.add(index_put_, index_select, gather, take, masked_select, zero_)
 CPU_KERNELS.update({

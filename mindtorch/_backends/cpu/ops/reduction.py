@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import lru_cache, partial, reduce
+from itertools import pairwise
 from math import inf, isfinite, prod
 from typing import Any
 
@@ -18,9 +19,9 @@ from ...._base.layout import Ints, wrap_dims
 from ...._dtype import bool_
 from ...common.blocks import LARGE, by_parts, each_block
 from ...common.half import NATIVE, converted as as_dtype, part_for
-from ..along import taken_along
-from ..rows import Prepared
-from . import CPU_KERNELS
+from ..along import finder, taken_along
+from ..rows import MOST, Prepared, taking
+from . import AT_ONCE, CPU_KERNELS
 
 #: FEW, SOME: most elements that are summed row by row, for any number of rows and for few rows. LEVELS: levels of
 #: PyTorch's cascade, for larger sums.
@@ -607,6 +608,64 @@ def aminmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> Set
     return lambda x: tuple([find(to_opmath(x), axis, None, None, keepdim) for find in (minimum, maximum)])
 
 
+SEGMENTS = 1 << 6  #: most segments whose ends Python looks at
+
+#: What combines the elements of a segment, and what it starts from.
+SEGMENT_REDUCTIONS = {
+    "max": (np.maximum, -np.inf), "min": (np.minimum, np.inf), "sum": (np.add, 0), "mean": (np.add, 0),
+    "prod": (np.multiply, 1), "amax": (np.maximum, -np.inf), "amin": (np.minimum, np.inf)}
+
+
+@taking(5)
+def segment_reduce(data: np.ndarray, how: str, lengths: Any = None, indices: Any = None, offsets: Any = None,
+                   axis: int = 0, unsafe: bool = False, initial: Any = None) -> Callable[..., Any] | None:
+    """Prepare the reduction of few consecutive rows each."""
+    given, dtype = lengths if offsets is None else offsets, data.dtype
+    if given.ndim != 1 or not 0 < given.size <= SEGMENTS or dtype.char not in "fd" or not 0 < data.size <= MOST:
+        return None
+    (ufunc, start), count, shape = SEGMENT_REDUCTIONS[how], len(data), data.shape[1:]
+    start, empty, numbers = start if initial is None else initial, initial is None, np.arange(given.size)
+
+    def run(data: np.ndarray, how: str, lengths: Any = None, indices: Any = None,
+            offsets: Any = None) -> np.ndarray | None:
+        if offsets is None:
+            sizes, first = lengths.tolist(), 0
+        else:
+            ends = offsets.tolist()
+            sizes, first = [end - begin for begin, end in pairwise(ends)], ends[0]
+        if min(sizes, default=0) < 0 or first < 0 or not (
+                first + sum(sizes) <= count if unsafe or offsets is not None else sum(sizes) == count):
+            return None
+        out = np.full((len(sizes), *shape), start, dtype)
+        ufunc.at(out, numbers[:len(sizes)].repeat(sizes), data[first:first + sum(sizes)])
+        if how == "mean":
+            wide = np.array(sizes, dtype).reshape(-1, *[1] * len(shape))
+            out /= np.maximum(wide, 1)
+            if empty and 0 in sizes:
+                out[wide.reshape(-1) == 0] = np.nan
+        return out
+
+    return run
+
+
+@taking(3)
+def value_selecting_reduction_backward(grad: np.ndarray, dim: int, at: np.ndarray, sizes: tuple[int, ...],
+                                       keepdim: bool) -> Callable[..., Any] | None:
+    """Prepare zeros with a gradient at one index, or some, of each line."""
+    shape = at.shape if keepdim or not sizes else (*at.shape[:dim % len(sizes)], 1, *at.shape[dim % len(sizes):])
+    find = finder(sizes, dim, shape)
+
+    def run(grad: np.ndarray, dim: int, at: np.ndarray) -> np.ndarray | None:
+        out = np.zeros(sizes, grad.dtype)
+        try:
+            out.reshape(-1)[find(at.reshape(shape))] = grad.reshape(shape)  # type: ignore[misc]
+        except ValueError:  # out of bounds
+            return None
+        return out
+
+    return None if find is None or grad.shape != at.shape or prod(sizes) > MOST else run
+
+
 def hash_tensor(x: np.ndarray, dim: Any = (), keepdim: bool = False, mode: int = 0) -> Any:
     bits = x.astype(np.int64 if x.dtype.kind in "biu" else np.float64).view(np.uint64)
     return exclusive_or(bits, wrap_dims(dim, x.ndim), keepdims=keepdim)
@@ -671,6 +730,7 @@ multiplied = reduced(product)
 every, some = (reduced(truth(holds), None, few_true(holds)) for holds in (np.logical_and.reduce, np.logical_or.reduce))
 largest, smallest = (reduced(extremum(*of), loops.extreme_of_lines)
                      for of in ((maximum, np.argmax), (minimum, np.argmin)))
+AT_ONCE.add(segment_reduce, value_selecting_reduction_backward)
 CPU_KERNELS.add(aminmax, hash_tensor, Prepared(linalg_vector_norm))
 CPU_KERNELS.update({
     "sum": whole(summed),
