@@ -214,3 +214,56 @@ def test_what_a_number_forbids_is_refused_each_time() -> None:
         mindtorch.add(half, half, alpha=2)
         with pytest.raises(RuntimeError, match="without overflow"):
             mindtorch.add(half, half, alpha=1e39)
+
+
+#: How a tensor of shape (3, 4) lies in memory.
+LAID: dict[str, Callable[[Any], Any]] = {
+    "contiguous": lambda x: x, "transposed": lambda x: x.t().contiguous().t(),
+    "stepped": lambda x: x.repeat(1, 2)[:, ::2],
+    "rows repeated": lambda x: x[:1].expand(3, 4), "columns repeated": lambda x: x[:, :1].expand(3, 4),
+    "a row": lambda x: x[0], "a number": lambda x: x[0, 1],
+}
+POINTWISE: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "silu": lambda t, x, y: t.nn.functional.silu(x), "relu": lambda t, x, y: x.relu(), "sqrt": lambda t, x, y: x.sqrt(),
+    "neg": lambda t, x, y: -x, "round": lambda t, x, y: x.round(), "x + y": lambda t, x, y: x + y,
+    "x - y": lambda t, x, y: x - y, "x + 2y": lambda t, x, y: t.add(x, y, alpha=2), "x / y": lambda t, x, y: x / y,
+    "x < y": lambda t, x, y: x < y, "minimum": lambda t, x, y: t.minimum(x, y), "x * 2": lambda t, x, y: x * 2,
+    "x + 1.5": lambda t, x, y: x + 1.5, "1 - x": lambda t, x, y: 1 - x, "x == -0.0": lambda t, x, y: x == -0.0,
+    "x ** 3": lambda t, x, y: x ** 3, "xlogy": lambda t, x, y: t.xlogy(x, y),
+    "where": lambda t, x, y: t.where(y > 0, x, y),
+    "where number": lambda t, x, y: t.where(y > 0, x, 0.5), "clamp": lambda t, x, y: x.clamp(-1, 2),
+    "lerp": lambda t, x, y: t.lerp(x, y, 0.25), "addcmul": lambda t, x, y: t.addcmul(x, y, y, value=2),
+    "hardtanh": lambda t, x, y: t.nn.functional.hardtanh(x), "atan2": lambda t, x, y: t.atan2(x, y),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", POINTWISE)
+def test_the_fourth_pointwise_call_is_the_first(name: str) -> None:
+    """Of each pair of dtypes and of layouts: its values, its dtype and its strides are PyTorch's."""
+    def program(t: Any, of: str, at: str, other_of: str, other_at: str) -> list[Any]:
+        x, y = [LAID[where](t.tensor([abs(n) if dtype == "uint8" else n for n in numbers]).to(getattr(t, dtype))
+                            .reshape(3, 4)) for numbers, dtype, where in (
+            ([0.5, -1.5, 2, 0, 3, -2, 1, 1, 0.25, -0.5, 2.5, 4], of, at),
+            ([1, 2, -1.5, 3, 0.5, 1, -2, 2, 1, 4, 0.75, 1.25], other_of, other_at))]
+        seen = []
+        for _ in range(4):
+            try:
+                result = POINTWISE[name](t, x, y)
+            except (RuntimeError, TypeError, NotImplementedError) as error:
+                seen.append(type(error).__name__)
+            else:
+                values = [f"{value:.5g}" for value in result.double().flatten().tolist()]
+                seen.append((values, str(result.dtype).rpartition(".")[2], tuple(result.stride())))
+        return seen
+
+    kinds = [(dtype, dtype) for dtype in ("float32", "float16", "bfloat16", "int64", "uint8", "bool")]
+    kinds += [("float32", "int64"), ("bfloat16", "float32"), ("bool", "float16"), ("int64", "float64")]
+    wrong = []
+    for of, other_of in kinds:
+        for at in LAID:
+            for other_at in (at, "contiguous", "a row"):
+                ours, theirs = (program(t, of, at, other_of, other_at) for t in (mindtorch, torch))
+                if ours != theirs:
+                    wrong.append((of, at, other_of, other_at, ours, theirs))
+    assert not wrong, (len(wrong), wrong[:2])

@@ -1,7 +1,7 @@
 """Kernels of pointwise operators for any operands, and fast paths for calls that need no promotion."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import compress
 from math import prod
@@ -151,6 +151,9 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
             return computed_at(ufunc, plan.place, *arrays[:count])
         return plan.run(*arrays[:count]) if plan.run is not None else computed(work, (arrays, plan))
 
+    def rest_of(plan: Plan, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        return args[count:] if plan.rest is None else plan.rest
+
     def settled_of(args: tuple[Any, ...]) -> Any:
         """Return how a later call like this is computed: a place; a function that returns a tensor of the operands'
         arrays; a function that returns an array of all, and its layout; or neither, if it is to be asked again.
@@ -161,7 +164,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         shape, dtype, stride = plan.spec
         if not plan.few or stride is not None or shape is None:
             return UNFIT
-        return run_of(row, count, plan), intern_layout(shape, None, dtype)
+        return run_of(row if rest_of(plan, args) else ufunc, count, plan), intern_layout(shape, None, dtype)
 
     def settle(key: Any, args: tuple[Any, ...]) -> Any:
         """Compute the second call of a key, and keep how."""
@@ -228,7 +231,7 @@ def computed_at(ufunc: np.ufunc, place: Place, left: Any, right: Any = None) -> 
     out._layout = layout
     if back is None:
         if rounds:
-            data = silent().run(in_dtype, ufunc, operands, dtype.np)
+            data = silent().run(in_dtype, ufunc, operands, dtype.np, "C")
         else:
             data = empty(shape, dtype.np)
             silent().run(ufunc, *operands, out=data)
@@ -300,7 +303,8 @@ def by_function(found: Any, args: tuple[Any, ...], count: int) -> Tensor | None:
     result = silent().run(run, *arrays)
     if result.__class__ is not ndarray:
         result = np.asarray(result)
-    if result.base is not None or any([result is array for array in arrays]):  # noqa: C419 - a generator is slower
+    if result.base is not None or not result.flags.c_contiguous or (
+            any([result is array for array in arrays])):  # noqa: C419 - a generator is slower
         return None
     out = new(Tensor)
     out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
@@ -507,8 +511,8 @@ def of_few_converted(meta: Pointwise, row: Rows, general: Rows) -> Rows:
     return call if results else general
 
 
-def in_dtype(row: Rows, arrays: list[Any], dtype: np.dtype) -> np.ndarray:
-    return np.asarray(row(*arrays)).astype(dtype, copy=False)
+def in_dtype(row: Rows, arrays: Sequence[Any], dtype: np.dtype, order: Any = "K") -> np.ndarray:
+    return np.asarray(row(*arrays)).astype(dtype, order, copy=False)
 
 
 def _of_one(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, general: Rows) -> Rows:
