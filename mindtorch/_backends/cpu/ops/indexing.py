@@ -22,7 +22,7 @@ from ...common.half import convert, part_for
 from ..along import FEW, finder, starts
 from ..rows import MOST, Copied, Prepared, taking
 from . import AT_ONCE, CPU_KERNELS
-from .reduction import to_opmath
+from .reduction import is_half, to_opmath
 
 Array = np.ndarray
 lowest, highest = np.minimum.reduce, np.maximum.reduce  # type: Any, Any
@@ -546,6 +546,7 @@ def zero_(x: Array) -> None:
 # -- writes that are prepared ------------------------------------------------------------------------------------------
 
 Find = Callable[[Array], Array]
+SEVERAL = 1 << 6  #: values for which a loop that is there takes less than ``ufunc.at``
 
 
 def from_end(find: Find | None, size: int) -> Find | None:
@@ -564,6 +565,15 @@ def put_at(x: Array, places: Array, values: Any) -> None:
     x.reshape(-1)[places] = values
 
 
+def combine_at(ufunc: Any, x: Array, places: Array, values: Array) -> None:
+    """Combine few values with elements at places of a vector, in their order."""
+    if values.size >= SEVERAL and values.size == places.size and (
+            loop := loops.at_each[ufunc.__name__].compiled(values.size, x, values)) is not None:
+        loop(x.reshape(1, -1, 1), places.reshape(1, -1, 1), values.reshape(1, -1, 1))
+    else:
+        ufunc.at(x, places, values)
+
+
 def reducing(reduce: str, dtype: np.dtype, wide: np.dtype, include_self: bool = True) -> Callable[..., None]:
     """Prepare ``reduce_along`` at flat places of a contiguous array, computed in a dtype that may be wider."""
     ufunc, start = REDUCTIONS[reduce]
@@ -574,7 +584,7 @@ def reducing(reduce: str, dtype: np.dtype, wide: np.dtype, include_self: bool = 
         total = flat if kept else flat.astype(wide)
         if first is not None:
             total[places] = first
-        ufunc.at(total, places, values if kept else values.astype(wide))
+        combine_at(ufunc, total, places, values if kept else values.astype(wide))
         if reduce == "mean":
             average(total, np.bincount(places.reshape(-1), minlength=total.size), include_self)
         if total is not flat:
@@ -757,7 +767,7 @@ def index_put(x: Array, indices: list[Any], values: Array, accumulate: bool = Fa
             out.reshape(-1, *inner)[rows] = values
         elif few:
             places = np.multiply(rows, length).reshape(shape + (1,) * len(inner)) + steps if inner else rows
-            np.add.at(out.reshape(-1), places, values)
+            combine_at(np.add, out.reshape(-1), places, values)
         else:
             combine(np.add, out.reshape(-1, *inner), 0, rows.reshape(-1),
                     np.broadcast_to(values, whole).reshape(-1, *inner))
@@ -770,9 +780,9 @@ def index_put(x: Array, indices: list[Any], values: Array, accumulate: bool = Fa
 def unsafe_masked_index(x: Array, mask: Array, indices: list[Any], fill: Any) -> Callable[..., Any] | None:
     """Prepare few elements at indices, and a number elsewhere."""
     key = clamped(x, indices)
-    if key is None or x[key(indices)].shape != mask.shape or x.dtype.char not in "fd":
+    if key is None or x[key(indices)].shape != mask.shape or not (x.dtype.char in "fd" or is_half(x)):
         return None
-    number = np.asarray(fill, x.dtype)
+    number = np.asarray(fill, opmath(x.dtype)).astype(x.dtype)
     return lambda x, mask, indices: np.where(mask, x[key(indices)], number)
 
 
@@ -781,7 +791,8 @@ def unsafe_masked_index_put_accumulate(x: Array, mask: Array, indices: list[Any]
                                        values: Array) -> Callable[..., Any] | None:
     """Prepare the sums of few values at indices where a mask holds."""
     key = clamped(x, indices)
-    if key is None or not values.shape == mask.shape == x[key(indices)].shape or x.dtype.char not in "fd":
+    if key is None or not values.shape == mask.shape == x[key(indices)].shape or not (
+            x.dtype.char in "fd" or is_half(x)):
         return None
     zero = np.zeros((), x.dtype)
 

@@ -605,10 +605,16 @@ def aminmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> Set
     axis = None if dim is None and not keepdim else wrap_dims(dim, x.ndim)
     if x.dtype.char in "fdlqi?":
         return lambda x: (minimum(x, axis, None, None, keepdim), maximum(x, axis, None, None, keepdim))
-    return lambda x: tuple([find(to_opmath(x), axis, None, None, keepdim) for find in (minimum, maximum)])
+
+    def wide(x: np.ndarray) -> tuple[Any, Any]:
+        x = to_opmath(x)
+        return minimum(x, axis, None, None, keepdim), maximum(x, axis, None, None, keepdim)
+
+    return wide
 
 
-SEGMENTS = 1 << 6  #: most segments whose ends Python looks at
+#: Most segments whose ends Python looks at; numbers up to which half precision holds all integers.
+SEGMENTS, EXACT = 1 << 6, 1 << 8
 
 #: What combines the elements of a segment, and what it starts from.
 SEGMENT_REDUCTIONS = {
@@ -620,9 +626,11 @@ SEGMENT_REDUCTIONS = {
 def segment_reduce(data: np.ndarray, how: str, lengths: Any = None, indices: Any = None, offsets: Any = None,
                    axis: int = 0, unsafe: bool = False, initial: Any = None) -> Callable[..., Any] | None:
     """Prepare the reduction of few consecutive rows each."""
-    given, dtype = lengths if offsets is None else offsets, data.dtype
-    if given.ndim != 1 or not 0 < given.size <= SEGMENTS or dtype.char not in "fd" or not 0 < data.size <= MOST:
+    given, half = lengths if offsets is None else offsets, is_half(data)
+    if given.ndim != 1 or not 0 < given.size <= SEGMENTS or not (data.dtype.char in "fd" or half) or not (
+            0 < data.size <= (EXACT if half else MOST)):
         return None
+    dtype = loops.SINGLE if half else data.dtype
     (ufunc, start), count, shape = SEGMENT_REDUCTIONS[how], len(data), data.shape[1:]
     start, empty, numbers = start if initial is None else initial, initial is None, np.arange(given.size)
 
@@ -637,13 +645,15 @@ def segment_reduce(data: np.ndarray, how: str, lengths: Any = None, indices: Any
                 first + sum(sizes) <= count if unsafe or offsets is not None else sum(sizes) == count):
             return None
         out = np.full((len(sizes), *shape), start, dtype)
-        ufunc.at(out, numbers[:len(sizes)].repeat(sizes), data[first:first + sum(sizes)])
+        ufunc.at(out, numbers[:len(sizes)].repeat(sizes), data[first:first + sum(sizes)].astype(dtype, copy=False))
+        if half:
+            out = out.astype(data.dtype).astype(dtype)  # rounded before it is divided
         if how == "mean":
             wide = np.array(sizes, dtype).reshape(-1, *[1] * len(shape))
             out /= np.maximum(wide, 1)
             if empty and 0 in sizes:
                 out[wide.reshape(-1) == 0] = np.nan
-        return out
+        return out.astype(data.dtype, copy=False)
 
     return run
 
