@@ -145,12 +145,10 @@ def normal_cdf(x: Any, out: Any = None) -> Any:
 def gelu(x: Any, approximate: str = "none", out: Any = None) -> Any:
     if approximate == "tanh":
         out = np.asarray(np.multiply(x, x, out=out))  # (1 + tanh(y)) / 2 is the sigmoid of 2 y, where nothing cancels
-        out *= 2 * TANH_SCALE * TANH_CUBIC
-        out += 2 * TANH_SCALE
-        out *= x
-        exp_of(out, out, -1)
-        out += 1
-        return np.divide(x, out, out)
+        cubic, scale, one = (number(value, x.dtype) for value in (2 * TANH_SCALE * TANH_CUBIC, 2 * TANH_SCALE, 1))
+        np.add(np.multiply(out, cubic, out), scale, out)
+        exp_of(np.multiply(out, x, out), out, -1)
+        return np.divide(x, np.add(out, one, out), out)
     out = normal_cdf(x, out)
     np.multiply(out, x, out=out)
     if x.dtype == np.float32:

@@ -220,13 +220,15 @@ def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, runni
                       momentum: float, eps: float) -> Callable[..., Any]:
     given = (weight, bias, running_mean, running_var)
     few = Few.of(by_channel(x.shape), eps, *map(to_opmath, (x, *given)))
-    if few is None or any(running is not None and running.shape != x.shape[1:2] for running in given[2:]) or (
-            is_half(x) and not training):
+    fits = all(running is None or running.shape == x.shape[1:2] for running in given[2:])
+    if not training and fits and x.dtype.char in "fd" and x.ndim > 1 and all(
+            values is None or values.dtype == x.dtype for values in given):
+        return by_running(x.shape[1], x.ndim, eps, x.dtype)
+    if few is None or not fits or not training:
         return lambda x, weight, bias, running_mean, running_var: of_channels(
             x, weight, bias, running_mean, running_var, training, momentum, eps)
-    line = x.shape[1], *[1] * (x.ndim - 2)
-    kept, new, more, less, least, one = (np.full(line[0], value, few.dtype) for value in (
-        1 - momentum, momentum, few.rows[1], few.rows[1] - 1, eps, 1))
+    kept, new, more, less = (np.full(x.shape[1], value, few.dtype) for value in (
+        1 - momentum, momentum, few.rows[1], few.rows[1] - 1))
 
     def by_batch(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any) -> tuple[Array, Array, Array]:
         centred, middle, spread = few.moments(few.together(x))
@@ -252,18 +254,25 @@ def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, runni
         out = few.apart(few.scaled(centred, to_opmath(weight), to_opmath(bias)))
         return as_dtype(out, x.dtype), middle[:, 0].copy(), spread[:, 0].copy()
 
-    def by_running(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any) -> tuple[Array, ...]:
+    if is_half(x):
+        saved = next((values.dtype for values in given if values is not None), x.dtype)
+        return by_half_batch
+    return by_batch
+
+
+def by_running(channels: int, ndim: int, eps: float, dtype: Any) -> Callable[..., tuple[Array, ...]]:
+    """Return the normalisation by running moments: as in ATen, one product and one sum."""
+    least, one, line = np.full(channels, eps, dtype), np.ones(channels, dtype), (channels, *[1] * (ndim - 2))
+
+    def run(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any) -> tuple[Array, ...]:
         scale = one / np.sqrt(running_var + least)
         scale = scale if weight is None else scale * weight.reshape(-1)
         shift = running_mean * scale
         out = x * scale.reshape(line)
         np.add(out, (-shift if bias is None else bias.reshape(-1) - shift).reshape(line), out)
-        return out, np.empty(0, x.dtype), np.empty(0, x.dtype)
+        return out, np.empty(0, dtype), np.empty(0, dtype)
 
-    if is_half(x):
-        saved = next((values.dtype for values in given if values is not None), x.dtype)
-        return by_half_batch
-    return by_batch if training else by_running
+    return run
 
 
 @partial(Prepared, count=5)
