@@ -48,14 +48,18 @@ def called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 class HigherOrderOperator(GraphOperator):
     """An operator whose functions eager code calls, and a trace records as graphs of their own."""
 
+    recorded: Any = None  #: the autograd ``Function`` of the operands, where AOTAutograd traces gradients
+
     def __init__(self, name: str, eager: Callable[..., Any], fake: Callable[..., Any],
-                 bodies: Callable[..., dict[int, Any]], labels: dict[int, str], further: int) -> None:
+                 bodies: Callable[..., dict[int, Any]], labels: dict[int, str], further: int,
+                 data_choose: bool = False) -> None:
         """``bodies(*args)`` returns example arguments for the functions, by their positions; ``labels`` are the names
-        of their graphs; ``further`` is the position of the operands that all functions take last.
+        of their graphs; ``further`` is the position of the operands that all functions take last. If ``data_choose``,
+        values decide which functions run, or how often, so that AOTAutograd keeps the operator in its graph.
         """
         super().__init__(name, eager)
         self._fake = fake
-        self.bodies, self.labels, self.further = bodies, labels, further
+        self.bodies, self.labels, self.further, self.data_choose = bodies, labels, further, data_choose
 
     def __call__(self, *args: Any) -> Any:
         """Run the operator: the innermost mode that knows it records it or computes its shape, or it runs eagerly."""

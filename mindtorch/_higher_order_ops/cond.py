@@ -38,7 +38,7 @@ def _fake(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], 
 
 cond_op = HigherOrderOperator(
     "cond", _eager, _fake, lambda pred, true_fn, false_fn, operands: {1: operands, 2: operands},
-    {1: "true_graph", 2: "false_graph"}, 3)
+    {1: "true_graph", 2: "false_graph"}, 3, data_choose=True)
 
 
 @overridable

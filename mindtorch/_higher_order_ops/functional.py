@@ -12,16 +12,11 @@ from .._autograd.grad_mode import enable_grad, no_grad
 from .._dispatch.aten import zeros_like
 from .._dispatch.local import local
 from .._subclasses.fake_errors import UnsupportedOperatorException
-from .._subclasses.functional_tensor import FunctionalTensor, FunctionalTensorMode
+from .._subclasses.functional_tensor import FunctionalTensorMode, value_of
 from .._tensor import Tensor
 from .._transforms.pytree import tree_leaves, tree_map
 from ._operator import RECORDERS, HigherOrderOperator
 from .cond import cond_op
-from .while_loop import while_loop_op
-
-
-def _value(leaf: Any) -> Any:
-    return leaf.value() if isinstance(leaf, FunctionalTensor) else leaf
 
 
 def _functional(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,7 +25,7 @@ def _functional(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any) -> Any:
         mode = FunctionalTensorMode()
         with mode:
-            return tree_map(_value, function(*[mode.wrap(arg) if isinstance(arg, Tensor) else arg for arg in args]))
+            return tree_map(value_of, function(*[mode.wrap(arg) if isinstance(arg, Tensor) else arg for arg in args]))
 
     return run
 
@@ -39,18 +34,18 @@ def record(mode: FunctionalTensorMode, op: HigherOrderOperator, args: tuple[Any,
     """Apply an operator to the values of functional tensors.
 
     Raises:
-        UnsupportedOperatorException: for the gradients of a ``while_loop``.
+        UnsupportedOperatorException: for gradients of an operator that has none here, such as a ``while_loop``.
     """
-    if op not in (cond_op, while_loop_op):
+    if not op.data_choose:
         with mode:
             return op._eager(*args)
     if local.grad_enabled and any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in tree_leaves(args)):
-        if op is not cond_op:
+        if op.recorded is None:
             raise UnsupportedOperatorException(op)
         with mode:
-            return Cond.apply(*args[:3], *args[3])
+            return op.recorded.apply(*args[:op.further], *args[op.further])
     with no_grad():
-        results = op(*[_functional(arg) if position in op.labels else tree_map(_value, arg)
+        results = op(*[_functional(arg) if position in op.labels else tree_map(value_of, arg)
                        for position, arg in enumerate(args)])
     return tree_map(lambda leaf: mode.wrap(leaf) if isinstance(leaf, Tensor) else leaf, results)
 
@@ -92,4 +87,5 @@ def _gradients(function: Callable[..., Any], count: int, wanted: list[int]) -> C
     return run
 
 
+cond_op.recorded = Cond
 RECORDERS[FunctionalTensorMode] = record

@@ -42,7 +42,7 @@ def _fake(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inpu
 while_loop_op = HigherOrderOperator(
     "while_loop", _eager, _fake, lambda cond_fn, body_fn, carried, further: {0: (*carried, *further),
                                                                             1: (*carried, *further)},
-    {0: "while_loop_cond_graph", 1: "while_loop_body_graph"}, 3)
+    {0: "while_loop_cond_graph", 1: "while_loop_body_graph"}, 3, data_choose=True)
 
 
 def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any) -> Any:

@@ -8,17 +8,12 @@ from typing import Any
 from ..._autograd.engine import grad
 from ..._autograd.grad_mode import no_grad
 from ..._dispatch.overloads import ops
-from ..._subclasses.functional_tensor import FunctionalTensor, FunctionalTensorMode
+from ..._subclasses.functional_tensor import FunctionalTensor, FunctionalTensorMode, value_of
 from ..._tensor import Tensor
 from ...fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from ...fx.graph_module import GraphModule
 from .collect_metadata_analysis import as_leaf, base_or_whole
 from .schemas import AOTConfig, MutationType, OutputType, ViewAndMutationMeta
-
-
-def value_of(leaf: Any) -> Any:
-    """Return the value of a functional tensor; any other as it is."""
-    return leaf.value() if isinstance(leaf, FunctionalTensor) else leaf
 
 
 def fresh_input(tensor: Any, info: Any) -> Any:
