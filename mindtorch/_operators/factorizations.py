@@ -18,6 +18,7 @@ from .._dispatch.aten import (
     linalg_solve_triangular as solve_triangular, linalg_svd, linalg_vector_norm as vector_norm, lu_unpack, ormqr,
     where_self as where,
 )
+from .._dispatch.dispatcher import has_values
 from .._dispatch.keys import AUTOGRAD, DUAL, PYTHON
 from .._dispatch.local import local
 from .._dispatch.return_types import pack
@@ -445,6 +446,8 @@ def det_grad(grad: Tensor, result: Any, A: Any, LU: Any, pivots: Any) -> Any:
         if not A.is_meta and (result == 0).any():
             return singular_det_grad(grad, A)
         return solve(adjoint(A), diagonal_matrix(scale.expand(A.shape[:-1])), True)
+    if has_values(result) and result.all():
+        return lu_solve(LU, pivots, diagonal_matrix(scale.expand(A.shape[:-1])), True, True)
     tiny = 2.0**-52 if A.dtype.itemsize // (1 + A.is_complex()) == 8 else 2.0**-23
     factors = LU + diagonal_matrix((diagonal_of(LU) == 0).to(LU.dtype) * tiny)
     # det is continuously differentiable: a matrix next to a singular one has nearly its gradient

@@ -26,12 +26,12 @@ LOG2_E = {sign: np.asarray(sign * log2(e), np.float32) for sign in (1, -1)}
 
 
 def _is_integer(x: Any) -> bool:
-    return np.asarray(x).dtype.kind in "iu"
+    return (x if x.__class__ is np.ndarray else np.asarray(x)).dtype.kind in "iu"
 
 
 def _divisor(x: Any, y: Any) -> Any:
     """Return the divisor; an integer must not be zero."""
-    if (not y.all() if y.__class__ is np.ndarray else y == 0) and _is_integer(x) and _is_integer(y) and np.size(x):
+    if _is_integer(x) and _is_integer(y) and (not y.all() if y.__class__ is np.ndarray else y == 0) and np.size(x):
         raise RuntimeError("ZeroDivisionError")
     return y
 
@@ -137,7 +137,9 @@ def floor_divide(x: Any, y: Any) -> Any:
 def signed_remainder(x: Any, y: Any) -> Any:
     """Divide and return what is left, with the sign of the divisor, or of the dividend where it is zero."""
     found = np.remainder(x, y)
-    return found if _is_integer(x) else np.where(found == 0, np.copysign(found, x), found)
+    if _is_integer(x):
+        return found
+    return np.copysign(found, x, out=np.asarray(found), where=np.equal(found, 0))
 
 
 remainder, fmod = divided_by(signed_remainder, loops.remainder), divided_by(np.fmod, loops.fmod)

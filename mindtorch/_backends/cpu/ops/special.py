@@ -101,9 +101,15 @@ def logit(x: Any, eps: float | None = None) -> Any:
 
 
 def lgamma(x: Any) -> Any:
-    """Compute log|gamma|. SciPy's is infinite for subnormal numbers, where the logarithm of the reciprocal is exact."""
-    size = np.abs(x)
-    return np.where(size < np.finfo(np.float64).tiny, -np.log(size), np.where(x == -np.inf, np.inf, gammaln(x)))
+    """Compute log|gamma|, which SciPy's is not at negative infinity, nor for numbers that are subnormal in float64,
+    where it is infinite, and the logarithm of the reciprocal is exact.
+    """
+    found = np.asarray(gammaln(x))
+    np.copyto(found, np.inf, where=np.equal(x, -np.inf))
+    if found.dtype == np.float64:
+        size = np.abs(x)
+        np.negative(np.log(size), out=found, where=size < np.finfo(np.float64).tiny)
+    return found
 
 
 def airy_ai(x: Any) -> Any:
