@@ -117,6 +117,15 @@ PROGRAMS: dict[str, Program] = {
     "logarithms of determinants": lambda lib: [
         f(lib.tensor(m, dtype=lib.float64)) for f in (lib.logdet, lib.slogdet)
         for m in ([[2.0, 1.0], [1.0, 3.0]], [[0.0, 1.0], [1.0, 0.0]], [[1.0, 2.0], [2.0, 4.0]])],
+    "multiples of products added": lambda lib: [
+        f(x, *parts, beta=beta, alpha=alpha) for beta, alpha in ((1, 1), (0.5, 1), (1, 2), (0, 0.5))
+        for f, parts in ((lib.addmm, (lib.arange(6.0).reshape(3, 2), lib.arange(8.0).reshape(2, 4))),
+                         (lib.addr, (lib.arange(3.0), lib.arange(4.0))))
+        for x in (lib.arange(12.0).reshape(3, 4), lib.arange(4.0), lib.full((1,), float("nan")))],
+    "triangular systems": lambda lib: [
+        lib.triangular_solve(lib.arange(6.0).reshape(3, 2), lib.arange(1.0, 10).reshape(3, 3), *flags)
+        for flags in ((True, False, False), (False, True, False), (True, True, True))],
+    "outer products": lambda lib: [lib.outer(lib.arange(3.0), lib.arange(n)) for n in (4, 4.0, 0.0)],
     "fftn of a number": lambda lib: [lib.fft.fftn(lib.ones(())) for _ in range(3)],
     "ifft of real numbers": lambda lib: lib.fft.ifft(lib.arange(6.0)).is_conj(),
     "rfft": lambda lib: lib.fft.rfft(lib.arange(14.0, dtype=lib.float64).reshape(2, 7)),

@@ -767,8 +767,8 @@ def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
 
 operator("angle", Angle("float_real", 1, kernel="angle_cpu"), self=angle_backward)
 operator("polar", Pointwise("float_to_complex", 2, "float32|float64", "polar_cpu", check=check_parts),
-         autocast="cpu float32", abs=lambda grad, result: real(conj(grad) * result.sgn()),
-         angle=lambda grad, result: real(conj(grad) * (result * 1j)))
+         autocast="cpu float32", abs=lambda grad, result: real(_conj_physical(grad) * result.sgn()),
+         angle=lambda grad, result: real(_conj_physical(grad) * (result * 1j)))
 operator("complex", Pointwise("float_to_complex", 2, "float16|float32|float64", "complex_cpu", check=check_parts),
          real=lambda grad: real(grad), imag=lambda grad: imag(grad))
 

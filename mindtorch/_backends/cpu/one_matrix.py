@@ -221,12 +221,20 @@ def ldl(a: ndarray, hermitian: bool = False, check_errors: bool = False) -> Rows
     return run
 
 
-def triangular(a: ndarray, b: ndarray, upper: bool, left: bool = True, unitriangular: bool = False) -> Rows | None:
+def triangular(a: ndarray, b: ndarray, upper: bool, left: bool = True, unitriangular: bool = False,
+               transposed: bool = False) -> Rows | None:
     """``linalg_solve_triangular``."""
     from scipy.linalg import get_blas_funcs
 
     trsm = get_blas_funcs("trsm", dtype=a.dtype)
-    return None if b.ndim != 2 else lambda a, b: trsm(1, a, b, not left, not upper, 0, unitriangular)
+    return None if b.ndim != 2 else lambda a, b: trsm(1, a, b, not left, not upper, transposed, unitriangular)
+
+
+def triangular_and_copy(b: ndarray, a: ndarray, upper: bool = True, transpose: bool = False,
+                        unitriangular: bool = False) -> Rows | None:
+    """``triangular_solve``."""
+    solve = triangular(a, b, upper, True, unitriangular, transpose)
+    return None if solve is None or a.ndim != 2 else lambda b, a: (solve(a, b), a)
 
 
 def qr(a: ndarray, mode: Any = "reduced") -> Rows | None:

@@ -508,7 +508,7 @@ AT_ONCE.update({
     **dict.fromkeys(("linalg_matrix_rank.atol_rtol_float", "linalg_matrix_rank.atol_rtol_tensor"), matrix_rank),
     "linalg_matrix_rank": lambda x, tol, *hermitian: matrix_rank(x, tol, 0.0, *hermitian),
 })
-CPU_KERNELS.add(triangular_solve, cholesky_solve, cholesky_inverse, geqrf, ormqr, linalg_eig)
+CPU_KERNELS.add(cholesky_solve, cholesky_inverse, geqrf, ormqr, linalg_eig)
 CPU_KERNELS.update({
     "linalg_lu": of_one(linalg_lu, one_matrix.both_factors),
     "lu_unpack": of_one(lu_unpack, one_matrix.unpacked, 2),
@@ -519,6 +519,7 @@ CPU_KERNELS.update({
     "_linalg_det": of_one(linalg_det, one_matrix.determinant),
     "_linalg_slogdet": of_one(linalg_slogdet, one_matrix.logarithm_of_determinant),
     "_linalg_solve_ex": of_one(linalg_solve_ex, one_matrix.solution, 2),
+    "triangular_solve": of_one(triangular_solve, one_matrix.triangular_and_copy, 2),
     "linalg_solve_triangular": of_one(solve_triangular, one_matrix.triangular, 2),
     "linalg_cholesky_ex": of_one(cholesky_ex, one_matrix.cholesky),
     "cholesky": cholesky,

@@ -121,6 +121,15 @@ def addmm(self: ndarray, mat1: ndarray, mat2: ndarray, beta: Any = 1, alpha: Any
             return affine_transposed if favours_transposed(mat1, mat2) else affine
         if mat1.ndim == mat2.ndim == self.ndim == 3:
             return lambda self, mat1, mat2: np.add(product := np.matmul(mat1, mat2), self, product)
+    if are_floats(self, mat1, mat2) and mat1.ndim == 2 and mat1.size and mat2.size:
+        factor, other = _scalar(alpha, self), _scalar(beta, self)
+
+        def scaled(self: ndarray, left: ndarray, right: ndarray) -> ndarray:
+            product = left.dot(right)
+            product *= factor
+            return product if beta == 0 else np.add(product, self * other, product)  # 0 ignores even NaN
+
+        return scaled
     return lambda self, mat1, mat2: added_product(self, mat1, mat2, beta, alpha)
 
 
@@ -134,7 +143,19 @@ def addbmm(self: ndarray, batch1: ndarray, batch2: ndarray, beta: Any = 1, alpha
     return np.broadcast_to(self if len(batch1) else added(self, np.zeros(shape, self.dtype), beta, 1), shape)
 
 
-def addr(self: ndarray, vec1: ndarray, vec2: ndarray, beta: Any = 1, alpha: Any = 1) -> ndarray:
+@partial(Prepared, count=3)
+def addr(self: ndarray, vec1: ndarray, vec2: ndarray, beta: Any = 1, alpha: Any = 1) -> Callable[..., ndarray]:
+    """Prepare the product of two vectors plus ``self``."""
+    if beta == alpha == 1 and are_floats(self, vec1, vec2):
+        return lambda self, vec1, vec2: np.add(product := np.multiply.outer(vec1, vec2), self, product)
+    if are_floats(self, vec1, vec2) and beta != 0:
+        factor, other = _scalar(alpha, self), _scalar(beta, self)
+        return lambda self, vec1, vec2: np.add(product := np.multiply.outer(vec1 * factor, vec2), self * other, product)
+    return lambda self, vec1, vec2: added_outer(self, vec1, vec2, beta, alpha)
+
+
+def added_outer(self: ndarray, vec1: ndarray, vec2: ndarray, beta: Any, alpha: Any) -> ndarray:
+    """Add ``self`` and the product of two vectors, of any dtypes."""
     self, vec1, vec2 = of_one_dtype([self, vec1, vec2])
     product = np.multiply.outer(vec1 if alpha == 1 else vec1 * _scalar(alpha, vec1), vec2)
     return added(np.broadcast_to(self, product.shape), product, beta, 1)
@@ -226,6 +247,13 @@ def kron(left: ndarray, right: ndarray) -> Product | None:
     return lambda left, right: (left.reshape(a, 1, b, 1) * right.reshape(1, c, 1, d)).reshape(a * c, b * d)
 
 
+def outer(left: ndarray, right: ndarray) -> Product | None:
+    """Prepare all products of the elements of two vectors of few elements."""
+    if not are_floats(left, right) or left.ndim != 1 or right.ndim != 1 or left.size * right.size > MOST:
+        return None
+    return np.multiply.outer
+
+
 def linalg_vander(x: ndarray, N: int | None = None) -> Callable[[ndarray], ndarray] | None:
     """Prepare the powers of small arrays of numbers that are not converted."""
     if x.dtype.char not in "fdl" or not x.ndim or not 0 < x.size <= MOST:
@@ -241,7 +269,8 @@ def linalg_vander(x: ndarray, N: int | None = None) -> Callable[[ndarray], ndarr
     return run
 
 
-AT_ONCE.add(in_floats(linear), in_floats(matmul), in_floats(inner), kron, linalg_vander)
+AT_ONCE.add(in_floats(linear), in_floats(matmul), in_floats(inner), kron, linalg_vander, outer)
+AT_ONCE["ger"] = outer
 CPU_KERNELS.add(addmm, addr, addbmm)
 CPU_KERNELS.update({
     "mm": widened(multiplied, dot, (2, 2)),
