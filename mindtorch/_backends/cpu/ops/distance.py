@@ -12,9 +12,11 @@ from ...._base import loops
 from ...._base.layout import wrap_dims
 from ...._storage import allocate
 from ...common.blocks import SMALL
-from . import CPU_KERNELS
+from ..rows import Prepared
+from . import AT_ONCE, CPU_KERNELS
 from .reduction import to_opmath, total, vector_norm
 
+vecdot: Any = np.vecdot
 #: Elements of the differences computed together.
 BLOCK = 1 << 20
 
@@ -161,6 +163,23 @@ def renorm(x: np.ndarray, p: Any, dim: int, maxnorm: Any) -> np.ndarray:
     return wide * np.where(norms > maxnorm, maxnorm / (norms + norms.dtype.type(1e-7)), 1).astype(norms.dtype)
 
 
+def cosine_similarity(x1: np.ndarray, x2: np.ndarray, dim: int = 1, eps: float = 1e-8) -> Callable[..., Any] | None:
+    """Prepare products of few vectors over their lengths."""
+    dtype = x1.dtype
+    if not (dtype.char in "fd" and 0 < x1.size <= SMALL >> 4 and x1.shape == x2.shape and x2.dtype == dtype
+            and -x1.ndim <= dim < x1.ndim and eps >= 0):
+        return None
+    least, shape = np.asarray(eps, dtype), [n if d != dim % x1.ndim else 1 for d, n in enumerate(x1.shape)]
+
+    def over_length(x: np.ndarray) -> np.ndarray:
+        length = np.sqrt(vecdot(x, x, axis=dim))
+        divided: np.ndarray = x / np.maximum(length, least).reshape(shape)
+        return divided
+
+    return lambda x1, x2: vecdot(over_length(x1), over_length(x2), axis=dim)
+
+
+AT_ONCE.add(Prepared(cosine_similarity, 2))
 CPU_KERNELS.add(dist, renorm)
 CPU_KERNELS.update({
     "norm.ScalarOpt_dim": norm,
