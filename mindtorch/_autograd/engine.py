@@ -28,6 +28,7 @@ from .utils import can_expand, reduce_grad
 IS_GIVEN = partial(is_not, None)
 #: The options of the call of ``ones_like`` with which a backward pass starts, as a tracer sees PyTorch make it.
 AS_OUTPUT = None, None, None, False, "preserve_format"
+Link = tuple[int, Node, int]
 CYCLE = ("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
          "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If "
          "you have to use this function, make sure to reset the .grad fields of your parameters to None after use to "
@@ -49,7 +50,7 @@ class Task(Node):
     callbacks: tuple[Any, ...] = ()  #: called at the end of the pass
 
     @property
-    def _links(self) -> tuple[tuple[int, Node, int], ...]:  # type: ignore[override]
+    def _links(self) -> tuple[Link, ...]:  # type: ignore[override]
         return tuple([(i, *root) for i, root in enumerate(self.roots)])
 
     def apply(self, grads: list[Any]) -> list[Any]:
@@ -99,6 +100,10 @@ class Task(Node):
     def is_idle(self, target: Node) -> bool:
         """Return True if a gradient for a node is not needed."""
         return self.narrowed is not None and target not in self.needed and target not in self.captures  # type: ignore[operator]
+
+    def needed_among(self, links: Sequence[Link]) -> list[Link]:
+        """Return the links whose gradients are needed."""
+        return [link for link in links if not self.is_idle(link[1])]
 
     def runs(self, node: Node) -> bool:
         """Return True if a node whose gradients have arrived runs: others only have theirs captured."""
@@ -231,9 +236,7 @@ def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, 
             joins = {} if node._ends else Task.count(node)[1]
         makes = node._makes_gradients and not create_graph and (node._hooks is None or not node._hooks.post)
         gives_own = makes and (node._gives_own or (own and len(links) == 1))
-        for position, target, number in links:
-            if watched and task.is_idle(target):
-                continue
+        for position, target, number in task.needed_among(links) if watched else links:
             gradient, mine = results[position], False
             if gradient is not None:
                 array, mine = gradient._array, gives_own or (makes and is_own(gradient, results, arrived, own))

@@ -80,8 +80,8 @@ class Folded(Node):
     def apply(self, grads: list[Any]) -> list[Any]:
         saved: Any  # a list if another thread has unfolded this node
         links, saved, grad = self._links, self.saved, grads[0]
-        alone = saved.__class__ is tuple and grad is not None and not grad._keys & ~ON_CPU and is_private()
-        if alone and (results := self.compute(grad, *saved)) is not None:
+        if saved.__class__ is tuple and grad is not None and not grad._keys & ~ON_CPU and is_private() and (
+                (results := self.compute(grad, *saved)) is not None):
             results.links = links
             return results
         self.unfold()
