@@ -18,7 +18,7 @@ from ...._base.layout import contiguous_strides
 from ...._dtype import from_numpy_dtype
 from ...._storage import allocate
 from ...common.blocks import LARGE, SMALL, each_block
-from ...common.half import convert, part_for
+from ...common.half import NATIVE, convert, part_for
 from ..along import FEW, finder, starts
 from ..rows import MOST, Copied, Prepared, taking
 from . import AT_ONCE, CPU_KERNELS
@@ -217,6 +217,7 @@ def add_rows(x: Array, at: Array, values: Array) -> None:
                 values.reshape(-1), x.reshape(-1))
 
 
+PASSES = 8  #: of NumPy that take the time of ``ufunc.at``
 #: What combines truth values as numbers.
 AS_NUMBERS = {np.add: np.maximum, np.multiply: np.minimum}
 
@@ -234,7 +235,7 @@ def combine(ufunc: Any, x: Array, dim: int, at: Array, values: Array) -> None:
     if values.size > FEW and (of_rows or shape[:dim] + shape[dim + 1:] == at.shape[:dim] + at.shape[dim + 1:]):
         values, at = np.ascontiguousarray(values, x.dtype), np.ascontiguousarray(at, np.int64)
         loop = (loops.at_rows if of_rows else loops.at_each)[ufunc.__name__ if ufunc else "copy"].compiled(
-            values.size, total, values)
+            PASSES * values.size, total, values)
     if loop is None and ufunc is np.add and of_rows and dim == 0 and x.ndim > 1 and (
             values.size >= MANY and x.dtype.char in "fd"):
         add_rows(total, at, values)
@@ -568,7 +569,7 @@ def put_at(x: Array, places: Array, values: Any) -> None:
 def combine_at(ufunc: Any, x: Array, places: Array, values: Array) -> None:
     """Combine few values with elements at places of a vector, in their order."""
     if values.size >= SEVERAL and values.size == places.size and (
-            loop := loops.at_each[ufunc.__name__].compiled(values.size, x, values)) is not None:
+            loop := loops.at_each[ufunc.__name__].compiled(PASSES * values.size, x, values)) is not None:
         loop(x.reshape(1, -1, 1), places.reshape(1, -1, 1), values.reshape(1, -1, 1))
     else:
         ufunc.at(x, places, values)
@@ -780,9 +781,9 @@ def index_put(x: Array, indices: list[Any], values: Array, accumulate: bool = Fa
 def unsafe_masked_index(x: Array, mask: Array, indices: list[Any], fill: Any) -> Callable[..., Any] | None:
     """Prepare few elements at indices, and a number elsewhere."""
     key = clamped(x, indices)
-    if key is None or x[key(indices)].shape != mask.shape or not (x.dtype.char in "fd" or is_half(x)):
+    if key is None or x[key(indices)].shape != mask.shape or not (x.dtype.kind in NATIVE or is_half(x)):
         return None
-    number = np.asarray(fill, opmath(x.dtype)).astype(x.dtype)
+    number = np.asarray(fill).astype(opmath(x.dtype)).astype(x.dtype)
     return lambda x, mask, indices: np.where(mask, x[key(indices)], number)
 
 
@@ -792,7 +793,7 @@ def unsafe_masked_index_put_accumulate(x: Array, mask: Array, indices: list[Any]
     """Prepare the sums of few values at indices where a mask holds."""
     key = clamped(x, indices)
     if key is None or not values.shape == mask.shape == x[key(indices)].shape or not (
-            x.dtype.char in "fd" or is_half(x)):
+            x.dtype.kind in NATIVE or is_half(x)):
         return None
     zero = np.zeros((), x.dtype)
 

@@ -627,12 +627,12 @@ def segment_reduce(data: np.ndarray, how: str, lengths: Any = None, indices: Any
                    axis: int = 0, unsafe: bool = False, initial: Any = None) -> Callable[..., Any] | None:
     """Prepare the reduction of few consecutive rows each."""
     given, half = lengths if offsets is None else offsets, is_half(data)
-    if given.ndim != 1 or not 0 < given.size <= SEGMENTS or not (data.dtype.char in "fd" or half) or not (
-            0 < data.size <= (EXACT if half else MOST)):
+    if given.ndim != 1 or not 0 < given.size <= SEGMENTS or not (data.dtype.char in "fd" or half) or not data.size:
         return None
     dtype = loops.SINGLE if half else data.dtype
     (ufunc, start), count, shape = SEGMENT_REDUCTIONS[how], len(data), data.shape[1:]
     start, empty, numbers = start if initial is None else initial, initial is None, np.arange(given.size)
+    most = EXACT if half else MOST // (data.size // count)
 
     def run(data: np.ndarray, how: str, lengths: Any = None, indices: Any = None,
             offsets: Any = None) -> np.ndarray | None:
@@ -641,11 +641,12 @@ def segment_reduce(data: np.ndarray, how: str, lengths: Any = None, indices: Any
         else:
             ends = offsets.tolist()
             sizes, first = [end - begin for begin, end in pairwise(ends)], ends[0]
-        if min(sizes, default=0) < 0 or first < 0 or not (
-                first + sum(sizes) <= count if unsafe or offsets is not None else sum(sizes) == count):
+        total = sum(sizes)
+        if min(sizes, default=0) < 0 or first < 0 or total > most or not (
+                first + total <= count if unsafe or offsets is not None else total == count):
             return None
         out = np.full((len(sizes), *shape), start, dtype)
-        ufunc.at(out, numbers[:len(sizes)].repeat(sizes), data[first:first + sum(sizes)].astype(dtype, copy=False))
+        ufunc.at(out, numbers[:len(sizes)].repeat(sizes), data[first:first + total].astype(dtype, copy=False))
         if half:
             out = out.astype(data.dtype).astype(dtype)  # rounded before it is divided
         if how == "mean":

@@ -20,6 +20,7 @@ from .reduction import add, converted, is_half, line_starts, lines, to_opmath
 
 #: BLOCK: elements of a block. FEW: elements that NumPy accumulates. WIDE: lines that repay a NumPy call for each step.
 BLOCK, FEW, WIDE = 1 << 17, 1 << 12, 1 << 10
+PASSES = 8  #: of NumPy, for a running extremum and where it is
 LOOPS: dict[np.ufunc, loops.ByDType] = {np.add: loops.cumsum, np.multiply: loops.cumprod}
 
 
@@ -138,13 +139,14 @@ def extremum(ufunc: np.ufunc) -> Prepared:
             np.expand_dims(starts[0], axis), numbers.shape))
 
         def run(x: np.ndarray) -> tuple[Any, Any]:
-            values = ufunc.accumulate(x, axis)
-            reached = x == values
-            if x.dtype.kind == "f":
-                reached |= x != x
+            wide = to_opmath(x)
+            values = ufunc.accumulate(wide, axis)
+            reached = wide == values
+            if wide.dtype.kind == "f":
+                reached |= wide != wide
             places = np.multiply(numbers, reached)
             np.maximum.accumulate(places, axis, None, places)
-            if x.dtype.kind == "f":  # of two zeros, the last one
+            if wide.dtype.kind == "f":  # of two zeros, the last one
                 values = x.take(np.add(places if starts[1] == 1 else np.multiply(places, step), first))
             return values, places
 
@@ -155,12 +157,12 @@ def extremum(ufunc: np.ufunc) -> Prepared:
         if not x.size or not x.ndim:
             return lambda x: (x, np.zeros(shape, np.int64))
         numbers = np.arange(line.shape[axis]).reshape((-1,) + (1,) * (line.ndim - axis - 1))
-        if x.size <= MOST and x.dtype.char in "fdlq" and x.flags.c_contiguous:
+        if x.size <= MOST and (x.dtype.kind in "fiu" or is_half(x)) and x.flags.c_contiguous:
             return few(line_starts(shape, axis), np.ascontiguousarray(np.broadcast_to(numbers, shape)), axis)
 
         def run(x: np.ndarray) -> tuple[Any, Any]:
             x = np.ascontiguousarray(to_opmath(x)) if x.size > FEW else to_opmath(x)
-            if (loop := loops.cumulative_extreme.compiled(x.size, x)) is not None:
+            if (loop := loops.cumulative_extreme.compiled(PASSES * x.size, x)) is not None:
                 values, places = allocate(x.shape, x.dtype), allocate(x.shape, np.dtype(np.int64))
                 of_boxes = [boxes(array, axis) for array in (x, values, places)]
                 settings = ufunc is np.minimum, x.dtype.kind == "i"

@@ -15,20 +15,29 @@ from .reduction import to_opmath
 
 # -- unique elements -----------------------------------------------------------------------------------------
 
-def deduplicated(items: np.ndarray, order: np.ndarray | None = None) -> tuple[Any, Any, Any]:
+def deduplicated(items: np.ndarray, order: np.ndarray | None = None, runs: bool = True,
+                 counts: bool = True) -> tuple[Any, Any, Any]:
     """Return the first of each run of equal items, taken in ``order``; the run of each item; and the runs' lengths."""
-    ordered = items if order is None else items[order]
-    starts = np.ones(len(items), bool)
+    ordered, length = items if order is None else items[order], len(items)
+    starts = np.empty(length, bool)
     differ = ordered[1:] != ordered[:-1]
-    starts[1:] = differ if differ.ndim == 1 else differ.any(1)
-    run = np.cumsum(starts) - 1
-    if order is not None:
-        run[order] = run.copy()
-    return ordered[starts], run, np.diff(np.append(np.flatnonzero(starts), len(items)))
+    starts[:1], starts[1:] = True, differ if differ.ndim == 1 else differ.any(1)
+    run = sizes = None
+    if runs:
+        run = starts.cumsum()
+        run -= 1
+        if order is not None:
+            run[order] = run.copy()
+    if counts:
+        begins = starts.nonzero()[0]
+        sizes = np.empty_like(begins)
+        np.subtract(begins[1:], begins[:-1], sizes[:-1])
+        sizes[-1:] = length - begins[-1:]
+    return ordered[starts], run, sizes
 
 
-def counted(flat: np.ndarray, return_inverse: bool) -> tuple[Any, Any, Any]:
-    """Return the sorted unique elements, the index of each item among them if requested, and their counts. Integers in
+def counted(flat: np.ndarray, return_inverse: bool, return_counts: bool) -> tuple[Any, Any, Any]:
+    """Return the sorted unique elements, the index of each item among them and their counts, if requested. Integers in
     a narrow range are counted instead of sorted.
     """
     if flat.dtype.kind in "iu" and flat.size and (span := int(flat.max()) - (low := int(flat.min()))) < 2 * flat.size:
@@ -39,15 +48,15 @@ def counted(flat: np.ndarray, return_inverse: bool) -> tuple[Any, Any, Any]:
         values = present.astype(flat.dtype) + flat.dtype.type(low)
         inverse = (np.cumsum(counts > 0) - 1)[places] if return_inverse else places
         return values, inverse, counts[present]
-    return deduplicated(flat, np.argsort(to_opmath(flat), kind="stable"))
+    return deduplicated(flat, to_opmath(flat).argsort(kind="stable"), return_inverse, return_counts)
 
 
-def of_elements(find: Callable[[np.ndarray, bool], tuple[Any, Any, Any]]) -> Callable[..., Any]:
+def of_elements(find: Callable[[np.ndarray, bool, bool], tuple[Any, Any, Any]]) -> Callable[..., Any]:
     """Return a row over all elements; outputs that were not requested are empty."""
 
     def row(x: np.ndarray, return_inverse: bool, return_counts: bool) -> tuple[Any, Any, Any]:
         flat = x.reshape(-1)
-        values, run, counts = find(flat, return_inverse)
+        values, run, counts = find(flat, return_inverse, return_counts)
         none = np.empty(0, np.int64)
         return values, run.reshape(x.shape) if return_inverse else none, counts if return_counts else none
 
@@ -68,7 +77,7 @@ def of_slices(order: Callable[[np.ndarray], Any]) -> Callable[..., Any]:
 
 sorted_elements = of_elements(counted)
 sorted_slices = of_slices(lambda rows: np.lexsort(to_opmath(rows).T[::-1]))
-consecutive_elements = of_elements(lambda flat, return_inverse: deduplicated(flat))
+consecutive_elements = of_elements(lambda flat, *flags: deduplicated(flat, None, *flags))
 consecutive_slices = of_slices(lambda rows: None)
 
 

@@ -14,6 +14,8 @@ from .reduction import add, is_half, line_starts, lines, maximum, minimum, selec
 
 #: Elements from which on numbering them repays its passes.
 PACKED = 1 << 10
+#: Elements of a line from which on a radix sort repays its tables.
+LONG = 1 << 11
 #: So few elements of a line are kept in order while the others are looked at.
 SHORT = 1 << 5
 
@@ -32,9 +34,9 @@ def order_of(x: np.ndarray, axis: int, descending: bool) -> np.ndarray:
         ranks, largest = found
         if descending:
             ranks = largest - ranks
-        if largest < 1 << 16:
-            return ranks.astype(np.uint16).argsort(axis, "stable")
         length = x.shape[axis]
+        if largest < 1 << 16 and length > LONG:
+            return ranks.astype(np.uint16).argsort(axis, "stable")
         shift = length.bit_length()
         if largest.bit_length() + shift < 64:
             ranks <<= shift  # the place below the rank: there are no ties
