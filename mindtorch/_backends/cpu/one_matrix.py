@@ -89,22 +89,8 @@ def lu(a: ndarray, pivot: bool = True, check_errors: bool = False) -> Rows | Non
     return run
 
 
-def determinant(a: ndarray) -> Rows | None:
-    """``_linalg_det``."""
-    factor, unmoved = lu(a), np.arange(1, len(a) + 1, dtype=np.int32)
-
-    def run(a: ndarray) -> Arrays | None:
-        if (found := factor(a)) is None:  # type: ignore[misc]
-            return None
-        factors, pivots, _ = found
-        product = np.multiply.reduce(factors.diagonal())
-        return np.asarray(-product if np.count_nonzero(pivots != unmoved) % 2 else product), factors, pivots
-
-    return run
-
-
-def logarithm_of_determinant(a: ndarray) -> Rows | None:
-    """``_linalg_slogdet``."""
+def determinant(a: ndarray, logarithm: bool = False) -> Rows | None:
+    """``_linalg_det``; with ``logarithm``, ``_linalg_slogdet``."""
     factor, unmoved = lu(a), np.arange(1, len(a) + 1, dtype=np.int32)
 
     def run(a: ndarray) -> Arrays | None:
@@ -112,10 +98,11 @@ def logarithm_of_determinant(a: ndarray) -> Rows | None:
             return None
         factors, pivots, _ = found
         diagonal = factors.diagonal()
-        sign = np.multiply.reduce(np.sign(diagonal))
-        if np.count_nonzero(pivots != unmoved) % 2:
-            sign = -sign
-        return np.asarray(sign), np.asarray(np.add.reduce(np.log(np.absolute(diagonal)))), factors, pivots
+        product = np.multiply.reduce(np.sign(diagonal) if logarithm else diagonal)
+        product = np.asarray(-product if np.count_nonzero(pivots != unmoved) % 2 else product)
+        if not logarithm:
+            return product, factors, pivots
+        return product, np.asarray(np.add.reduce(np.log(np.absolute(diagonal)))), factors, pivots
 
     return run
 

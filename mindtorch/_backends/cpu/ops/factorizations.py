@@ -517,7 +517,7 @@ CPU_KERNELS.update({
     "linalg_lu_factor_ex": of_one(lu_factor_ex, one_matrix.lu),
     "linalg_lu_solve": of_one(lu_solve, one_matrix.solution_by_lu, 3),
     "_linalg_det": of_one(linalg_det, one_matrix.determinant),
-    "_linalg_slogdet": of_one(linalg_slogdet, one_matrix.logarithm_of_determinant),
+    "_linalg_slogdet": of_one(linalg_slogdet, partial(one_matrix.determinant, logarithm=True)),
     "_linalg_solve_ex": of_one(linalg_solve_ex, one_matrix.solution, 2),
     "triangular_solve": of_one(triangular_solve, one_matrix.triangular_and_copy, 2),
     "linalg_solve_triangular": of_one(solve_triangular, one_matrix.triangular, 2),

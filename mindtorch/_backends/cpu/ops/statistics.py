@@ -109,30 +109,8 @@ def trapezoid(cumulative: bool) -> Run:
     return prepare
 
 
-def trapezoid_dx(cumulative: bool) -> Run:
-    """Return what prepares ``trapezoid`` or ``cumulative_trapezoid`` over points at a distance of ``dx``."""
-    def prepare(y: ndarray, dx: Any = 1, dim: int = -1) -> Run | None:
-        if y.dtype.char not in FLOATS or not y.size:
-            return None
-        axis, number = dim % y.ndim, y.dtype.type
-        before, behind = ((slice(None),) * axis + (part,) for part in (slice(0, -1), slice(1, None)))
-        half, step = number(dx / 2.0), number(dx)
-
-        def accumulated(y: ndarray) -> ndarray:
-            return np.add.accumulate(half * (y[before] + y[behind]), axis)
-
-        def run(y: ndarray) -> ndarray:
-            ends = y.take(0, axis) + y.take(-1, axis)
-            return np.asarray((total(y, (axis,)) - ends * number(0.5)) * step)
-
-        return accumulated if cumulative else run
-
-    return prepare
-
-
 AT_ONCE.add(nanmean, corrcoef)
 AT_ONCE.update({f"{name}quantile{overload}": quantile(bool(name))
                 for name in ("", "nan") for overload in ("", ".scalar")})
-AT_ONCE.update({**dict.fromkeys(("trapezoid.x", "trapz.x"), trapezoid(False)),
-                **dict.fromkeys(("trapezoid.dx", "trapz.dx"), trapezoid_dx(False)),
-                "cumulative_trapezoid.x": trapezoid(True), "cumulative_trapezoid.dx": trapezoid_dx(True)})
+AT_ONCE.update({"trapezoid.x": trapezoid(False), "trapz.x": trapezoid(False),
+                "cumulative_trapezoid.x": trapezoid(True)})
