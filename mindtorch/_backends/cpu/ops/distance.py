@@ -44,14 +44,21 @@ NORMS: dict[float, tuple[int, Callable[[np.ndarray], np.ndarray], np.ufunc]] = {
     0: (0, lambda away: np.minimum(np.ceil(np.abs(away)), 1), np.add), 1: (1, np.abs, np.add),
     2: (2, np.square, np.add), inf: (-1, np.abs, np.maximum)}
 #: FEATURES: how many are summed up before the sums are. LEAST: pairs of rows that repay a step for each feature.
-FEATURES, LEAST = 32, 1 << 6
+#: MANY: differences from which on a batch of matrices is computed one by one.
+FEATURES, LEAST, MANY = 32, 1 << 6, 1 << 12
+
+
+def of_few(x: np.ndarray, y: np.ndarray, p: float) -> np.ndarray:
+    """Return the distances of all pairs of rows of two matrices, or of batches that broadcast, at once."""
+    away = x[..., :, None, :] - y[..., None, :, :]
+    axis = away.ndim - 1,
+    return np.asarray(vector_norm(away, p, axis) if p else total(NORMS[0][1](away), axis))
 
 
 def of_matrices(x: np.ndarray, y: np.ndarray, p: float, triangle: bool) -> np.ndarray:
     """Return the distances of rows of two matrices: of all pairs, or those behind the diagonal."""
     if x.dtype.kind != "f" or p not in NORMS or len(y) < LEAST:
-        away = x[:, None] - y
-        found = np.asarray(vector_norm(away, p, (2,)) if p else total(NORMS[0][1](away), (2,)))
+        found = of_few(x, y, p)
         return found.take(pairs(len(x))) if triangle else found
     number, of_feature, add = NORMS[p]
     columns = np.ascontiguousarray(y.T)
@@ -79,6 +86,8 @@ def cdist(x1: np.ndarray, x2: np.ndarray, p: float, compute_mode: int | None = N
     out = np.zeros((*batch, x1.shape[-2], x2.shape[-2]), x1.dtype)
     if not x1.shape[-1]:
         return out
+    if batch and out.size * x1.shape[-1] <= MANY and x2.shape[-2] < LEAST:
+        return of_few(x1, x2, p)
     first, second = (np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (x1, x2))
     for at in np.ndindex(batch):
         out[at] = of_matrices(first[at], second[at], p, False)
