@@ -57,9 +57,11 @@ def clamp(x: Any, low: Any = None, high: Any = None) -> Any:
 
 
 def clamped(x: Any, low: Any = None, high: Any = None) -> Any:
-    """Clamp between numbers; a large array in one pass, with infinite bounds if need be."""
-    if x.size < MANY or x.dtype.kind != "f":
+    """Clamp between numbers; a large array in one pass, with infinite bounds if need be, unless that takes longer."""
+    if x.size < MANY or (x.dtype.kind != "f" and (low is None or high is None or x.size >= LINES)):
         return clamp(x, low, high)
+    if x.dtype.kind != "f":
+        low, high = x.dtype.type(low), x.dtype.type(high)  # raises for one that it does not hold
     low, high = -inf if low is None else low, inf if high is None else high
     return compute(np.clip, allocate(x.shape, x.dtype), x, low, high)
 
