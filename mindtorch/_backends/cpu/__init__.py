@@ -5,8 +5,8 @@ the meta kernel describes the outputs, and ``rows`` adjusts dtype and layout. Bo
 calls find a plan, and run its function. ``pointwise`` has the kernels of pointwise operators.
 
 ``views`` has plans of views, ``at_once`` those of composites, whose rows stand in ``ops.AT_ONCE``. ``forms`` has fast
-paths of in-place and ``out=`` forms, ``fast_paths`` those of calls whose checks depend on values. ``windows`` and
-``taps`` are shared by several families of rows.
+paths of in-place and ``out=`` forms, ``fast_paths`` those of calls whose checks depend on values. ``one_matrix`` calls
+LAPACK for one small matrix. ``windows`` and ``taps`` are shared by several families of rows.
 """
 from __future__ import annotations
 
