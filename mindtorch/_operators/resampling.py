@@ -255,6 +255,11 @@ def each_element(input: Any, grid: Any, mode: int, padding_mode: int, corners: b
         yield sum(tap.index * by for tap, by in zip(taps, steps, strict=True)), taps
 
 
+def outside(taps: Any) -> Any:
+    """Return where an element lies outside of the input: it counts as 0, whatever is read in its place."""
+    return reduce(lambda one, other: one.logical_and(other), [tap.there for tap in taps]).logical_not()
+
+
 def product_of(factors: list[Any]) -> Any:
     found = factors[0]
     for factor in factors[1:]:
@@ -293,7 +298,7 @@ def grid_sample(input: Any, grid: Any, interpolation_mode: int, padding_mode: in
     flat, total = input.flatten(2), None
     batch, channels = input.shape[:2]
     for index, taps in each_element(input, grid, interpolation_mode, padding_mode, align_corners):
-        values = flat.gather(2, index.expand((batch, channels, index.shape[2])))
+        values = flat.gather(2, index.expand((batch, channels, index.shape[2]))).masked_fill(outside(taps), 0)
         part = values * product_of([tap.weight for tap in taps])
         total = part if total is None else total + part
     return _unsafe_view(total, (batch, channels, *grid.shape[1:-1]))
@@ -309,11 +314,10 @@ def grid_sample_backward(grad_output: Tensor, input: Tensor, grid: Any, interpol
     for index, taps in each_element(input, grid, interpolation_mode, padding_mode, align_corners):
         wide = index.expand((batch, channels, index.shape[2]))
         if output_mask[0]:
-            there = reduce(lambda one, other: one.logical_and(other), [tap.there for tap in taps])
             part = grad * product_of([tap.weight for tap in taps])
-            to_input = to_input.scatter_add(2, wide, part.masked_fill(there.logical_not(), 0))
+            to_input = to_input.scatter_add(2, wide, part.masked_fill(outside(taps), 0))
         if output_mask[1] and interpolation_mode != NEAREST:
-            values = (flat.gather(2, wide) * grad).sum(1, True)
+            values = (flat.gather(2, wide).masked_fill(outside(taps), 0) * grad).sum(1, True)
             for d, tap in enumerate(taps):
                 others = [other.weight for e, other in enumerate(taps) if e != d]
                 part = values * product_of([tap.slope, *others])

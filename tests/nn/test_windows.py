@@ -276,6 +276,21 @@ def test_grid_sample(mode, padding, corners):
           numbers(2, 3, 4, 5), numbers(2, 3, 2, 2))
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_samples_beyond_an_image_do_not_read_its_first_element(mode, padding):
+    """Which is infinite here; another one is NaN."""
+    def program(t):
+        x = t.zeros(1, 1, 3, 3)
+        x[0, 0, 0, 0], x[0, 0, 2, 2] = float("inf"), float("nan")
+        x.requires_grad_()
+        grid = t.tensor([[[[0.9, -1.3], [1.3, 0.9], [1.5, 1.5], [-1.4, 0.2], [0.2, -1.4]]]], requires_grad=True)
+        samples = t.nn.functional.grid_sample(x, grid, mode, padding, align_corners=False)
+        return samples, t.autograd.grad(samples, [x, grid], t.ones_like(samples))
+
+    same(program)
+
+
 def test_affine_grid():
     agree(lambda t, theta: t.nn.functional.affine_grid(theta, (2, 1, 3, 4), align_corners=False), numbers(2, 2, 3))
 
