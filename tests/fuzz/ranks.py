@@ -1,9 +1,9 @@
 """Random programs on two ranks beside one process: `python -m mindtorch launch -n 2 tests/fuzz/ranks.py 1000 0` runs so
 many, of a seed.
 
-A program of ``tests.fuzz.modes`` runs on tensors, and on DTensors of them, each with a placement of its own. What these
-gather is what the tensors give, with their gradients, if these do not raise. Collectives are compared with sums and
-stacks of what the ranks hold, which every rank can draw.
+A program of ``tests.fuzz.functions`` runs on tensors, and on DTensors of them, each with a placement of its own. What
+these gather is what the tensors give, with their gradients, if these do not raise. Collectives are compared with sums
+and stacks of what the ranks hold, which every rank can draw.
 """
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ import numpy as np
 import mindtorch
 import mindtorch.distributed as dist
 from mindtorch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
-from tests.fuzz.modes import Drawn, differentiable, ported, program
+from tests.fuzz.comparison import differentiable
+from tests.fuzz.functions import Drawn, ported, program
 from tests.support import Outcome
 
 #: What DTensors refuse, as PyTorch's do.

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.fuzz.modes import Drawn, compare, explanation
+from tests.fuzz.comparison import compare
+from tests.fuzz.explanations import explanation
+from tests.fuzz.functions import Drawn
 from tests.support import torch
 
 INF, NAN = float("inf"), float("nan")

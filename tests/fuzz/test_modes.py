@@ -5,7 +5,10 @@ import pytest
 
 import mindtorch
 from mindtorch._backends.npu import simulator
-from tests.fuzz.modes import MODES, Drawn, case, compare, explanation, shrink
+from tests.fuzz.comparison import MODES, compare
+from tests.fuzz.explanations import explanation
+from tests.fuzz.functions import Drawn
+from tests.fuzz.modes import case, shrink
 from tests.support import torch
 
 SAMPLE = 30  #: programs of each mode

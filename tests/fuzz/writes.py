@@ -15,7 +15,7 @@ from typing import Any
 
 import mindtorch
 from tests.fuzz import offline
-from tests.fuzz.modes import tensor
+from tests.fuzz.functions import tensor
 from tests.fuzz.offline import Case, explained, explanation
 from tests.support import Outcome, differences, error_differences, port, torch
 
