@@ -30,7 +30,7 @@ def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
     """Sum a gradient to the shape of a broadcast input (ATen's ``sum_to``); a view if the input had fewer dims."""
     array, shape = grad._array, tuple(shape)
     have = tuple(grad.shape) if array is None else array.shape
-    if have == shape:
+    if len(have) == len(shape) and have == shape:  # tuples of other lengths are compared, too, which leaves guards
         return grad
     if not shape:
         return sum_all(grad)
@@ -45,6 +45,8 @@ def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
 def broadcast_dims(shape: Ints, to: Ints) -> tuple[Ints, int]:
     """Return the dimensions over which a gradient of shape ``to`` is summed to ``shape``, and how many are new."""
     extra = len(to) - len(shape)
+    if to[extra:] == shape:
+        return tuple(range(extra)), extra
     return (*range(extra), *[d + extra for d, size in enumerate(shape) if size == 1 and to[d + extra] != 1]), extra
 
 

@@ -345,7 +345,7 @@ def _binder(count: int, names: tuple[str, ...], checks: tuple[str, ...], values:
     lines += [f"        return call({', '.join(values)})", "    return binder"]
     call = ", ".join([f"{name}={value}" for name, value in zip((*given[:count], *names), given, strict=True)])
     return define("make", "\n".join(lines), f"{__file__}: ({call}) as ({', '.join(values)}) if {' and '.join(checks)}",
-                  {"INT": INT, "_are_tensors": _are_tensors, "_is_int": _is_int})
+                  {"__name__": __name__, "INT": INT, "_are_tensors": _are_tensors, "_is_int": _is_int})
 
 
 INT = {int}
@@ -357,7 +357,7 @@ def _are_ints(values: Any) -> bool:
 
 def _is_int(tensor: Any) -> bool:
     """Return True if a tensor holds one integer and nothing is recorded or pending."""
-    return tensor._keys == ON_CPU and tensor._array.shape == () and tensor._dtype.category == INTEGER
+    return bool(tensor._keys == ON_CPU and tensor._array.shape == () and tensor._dtype.category == INTEGER)
 
 
 def _are_tensors(values: Any) -> bool:

@@ -42,10 +42,6 @@ EQUIVALENT = [Equivalent(*row) for row in (
      "return DTensor(redistribute_local_tensor(local, source, target), target, requires_grad=False)",
      "return DTensor(redistribute_local_tensor(local, source, target), target, requires_grad=True)",
      "an autograd function, which calls this, decides whether its results require grad"),
-    ("_backends/cpu/ops/nn.py",
-     'return (weight is None and logs.dtype.char in "fd" and logs.ndim == 2 and target.dtype == np.int64',
-     "return (weight is None and logs.dtype.char in 'fd?' and logs.ndim == 2 and target.dtype == np.int64",
-     "nll_loss refuses bools before its kernel is called"),
     ("_backends/cpu/ops/reduction.py", "len(sums), max(LARGE // (rows * matrix.shape[1]), 1), x.size)",
      "len(sums), max((LARGE * (rows * matrix.shape[1])), 1), x.size)", "a row's sum does not depend on its block"),
 )]

@@ -36,15 +36,14 @@ class Place(NamedTuple):
     - ``shape``: of a contiguous array.
     - ``back``: how it is transposed, if it is.
     - ``layout``: the result's.
-    - ``first``, ``second``: the dtype to convert an operand to, if any; for a number, its array.
+    - ``steps``: for both operands, the dtype to convert it to, if any; for a number, its array.
     - ``rounds``: whether the result is converted, too.
     """
 
     shape: Ints
     back: Ints | None
     layout: Layout
-    first: Any = None
-    second: Any = None
+    steps: tuple[Any, Any] = (None, None)
     rounds: bool = False
 
 
@@ -204,7 +203,7 @@ def place_of(ufunc: np.ufunc, operands: tuple[Any, ...], changes: tuple[tuple[in
     if shape is None or (0 in ways and ways[0].__class__ is not tuple) or any(
             way.__class__ is tuple and len(way) > 1 for way in ways.values()):
         return None
-    steps = [way[0] if way.__class__ is tuple else way for way in map(ways.get, range(len(operands)))]
+    steps: Any = [way[0] if way.__class__ is tuple else way for way in map(ways.get, range(len(operands)))]
     given = [operand._array.dtype if step is None else getattr(step, "dtype", step)
              for operand, step in zip(operands, steps, strict=True)]
     rounds = dtype.itemsize == 2 and dtype.category == FLOATING and prod(shape) < FEW
@@ -212,16 +211,16 @@ def place_of(ufunc: np.ufunc, operands: tuple[Any, ...], changes: tuple[tuple[in
         return None
     if not rounds and ufunc.resolve_dtypes((*given, None))[-1] != dtype.np:
         return None
-    layout = intern_layout(shape, stride, dtype)
+    layout, pair = intern_layout(shape, stride, dtype), (*steps, None)[:2]
     if stride is None:
-        return Place(shape, None, layout, *steps, rounds=rounds)
+        return Place(shape, None, layout, pair, rounds)
     found = None if rounds else order_of(shape, stride)
-    return found and Place(tuple([shape[d] for d in found[0]]), found[1], layout, *steps)
+    return found and Place(tuple([shape[d] for d in found[0]]), found[1], layout, pair)
 
 
 def computed_at(ufunc: np.ufunc, place: Place, left: Any, right: Any = None) -> Tensor:
     """Compute a ufunc into new memory: a contiguous array, with its dimensions permuted, if they are."""
-    shape, back, layout, first, second, rounds = place
+    shape, back, layout, (first, second), rounds = place
     dtype, out = layout.dtype, new(Tensor)
     if first is not None:
         left = left.astype(first)

@@ -133,11 +133,11 @@ def eye(n: int, m: int, dtype: DType | None = None, *options: Any) -> np.ndarray
     return np.eye(n, m, dtype=(dtype or get_default_dtype()).np)
 
 
-def counting(of: Any) -> Any:
-    """Return what prepares a form of ``arange`` or ``eye``, given the arguments of the others: copies of a result."""
+def counting(count: int, of: Any) -> Any:
+    """Return what prepares a form of ``arange`` or ``eye`` that takes ``count`` numbers: copies of a result."""
     def prepare(*args: Any) -> Any:
-        *numbers, dtype, _, _, _ = args
-        made = of(*numbers, dtype)
+        dtype = args[count] if len(args) > count else None
+        made = of(*args[:count], dtype)
         if dtype is None and made.dtype.kind == "f":
             dtype = get_default_dtype()
         return None if made.size > MOST else (made if dtype is None else made.astype(dtype.np)).copy
@@ -145,8 +145,8 @@ def counting(of: Any) -> Any:
     return prepare
 
 
-AT_ONCE.update({"arange": counting(lambda end, dtype: arange(0, end, 1, dtype)),
-                "arange.start": counting(lambda start, end, dtype: arange(start, end, 1, dtype)),
-                "eye": counting(lambda n, dtype: eye(n, n, dtype))})
+AT_ONCE.update({"arange": counting(1, lambda end, dtype: arange(0, end, 1, dtype)),
+                "arange.start": counting(2, lambda start, end, dtype: arange(start, end, 1, dtype)),
+                "eye": counting(1, lambda n, dtype: eye(n, n, dtype))})
 CPU_KERNELS.add(repeating(linspace), repeating(logspace))
 CPU_KERNELS.update({"arange.start_step": repeating(arange), "eye.m": repeating(eye)})

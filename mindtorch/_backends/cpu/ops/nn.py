@@ -256,8 +256,8 @@ def prepared_nll_loss(self: array, target: array, weight: array | None, reductio
         values = logs.take(places)
         weights = None if weight is None else weight.take(chosen)
         if reduction == NONE:
-            losses = np.subtract(0, values) if weights is None else values * -weights
-            return losses.reshape(shape), 0
+            losses = -values if weights is None else -values * weights
+            return losses.reshape(shape) if shape else (0 + losses).reshape(shape), 0  # what is added to 0 is not -0
         if weights is not None:
             total, part = 0 - summed(values * weights), summed(weights)
         else:
