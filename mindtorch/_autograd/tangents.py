@@ -76,7 +76,7 @@ PARTS: dict[str, tuple[Part, ...]] = {
     "sinc": (lambda d, out, self: where(self == 0, 0, d * ((self * pi).cos() - out) / self),),
     "pow.Tensor_Tensor": (
         lambda d, out, self, exponent: where(exponent == 0, 0, d * (exponent * self.pow(exponent - 1))),
-        lambda d, out, self, exponent: where(stays_zero(self, exponent), 0, d * (out * self.to(out.dtype).log()))),
+        lambda d, out, self, exponent: d * where(stays_zero(self, exponent), 0, out * self.to(out.dtype).log())),
 }
 #: Operators that are jointly linear in their differentiable inputs: applied to the tangents, they return the output's.
 LINEAR = frozenset({"max_unpool2d", "max_unpool3d", "scatter_add", "scatter.src", "index_add", "index_copy",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib.util
+import math
 import threading
 import warnings
 from typing import Any
@@ -302,3 +303,14 @@ def test_a_level_that_one_thread_has_entered_is_that_of_all() -> None:
         return found
 
     assert seen(mindtorch) == seen(torch) and len(seen(mindtorch)) == 4
+
+
+def test_a_tangent_that_is_no_number_goes_through_powers_of_zero() -> None:
+    def seen(t: Any) -> list[str]:
+        func = importlib.import_module(f"{t.__name__}.func")
+        zeros, tangents = t.zeros(4), t.tensor([1.0, math.nan, math.inf, 0.0])
+        powers = t.tensor([0.0, 0.0, 2.0, 2.0])
+        return [str(func.jvp(power, (zeros,), (tangents,))[1].tolist()) for power in (
+            lambda x: x ** x, lambda x: powers ** x, lambda x: x ** powers, lambda x: 0.0 ** x)]
+
+    assert seen(mindtorch) == seen(torch)
