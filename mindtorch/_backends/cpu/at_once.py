@@ -26,9 +26,9 @@ from ..._dispatch.schemas import registry
 from ..._dtype import from_numpy_dtype, int64
 from ..._tensor import from_array
 from ..common.half import FEW as SMALL
-from .kernels import SEEN, Plan, Shape, by_layouts, unchecked
+from .kernels import Plan, Shape, by_layouts, unchecked
 from .ops import AT_ONCE, MOVES
-from .plans import UNFIT, Plans
+from .plans import SEEN, UNFIT, Plans
 from .rows import Prepared, Rows, array_of, moving
 from .views import COMPOSED, VIEWS
 

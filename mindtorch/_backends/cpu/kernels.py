@@ -28,7 +28,7 @@ from ..common.overlap import check_writable
 from ..common.pointwise import Pointwise
 from .fast_paths import fast_path_of
 from .ops import CPU_KERNELS
-from .plans import MISSES, Plans, key_of, remembering
+from .plans import MISSES, SEEN, Plans, key_of, remembering
 from .pointwise import pointwise_fast_path, pointwise_kernel, with_strides
 from .rows import Prepared, Rows, array_of, fit, on_arrays, out_of_memory, refuse_what_cannot_be, shares_memory
 
@@ -244,8 +244,6 @@ def planned_writes(op: Operator, row: Prepared, meta: Callable[..., Any], genera
 
 #: NumPy's errors for calls that it cannot compute.
 REFUSALS = (ValueError, TypeError, IndexError, OverflowError, MemoryError)
-#: Kept after the first call of a layout that the meta kernel did not check. If it did, a tuple of its specs is kept.
-SEEN: Any = ("seen",)
 
 
 def checked(op: Operator, row: Rows, specs: Any, count: int, args: tuple[Any, ...]) -> Any:

@@ -18,6 +18,9 @@ from ..._dtype import DType, get_default_dtype
 #: plan, and the others are computed without one, until a call is found.
 MISSES = 16
 UNFIT: Any = ()  #: instead of a plan, for a call that has none
+#: Instead of a plan after the first call of a layout, which makes none. If the meta kernel described that call, a tuple
+#: of its specs is kept.
+SEEN: Any = ("seen",)
 SETTINGS, INTS = {int, bool, str, DType, device, memory_format, type(None)}, {int}
 
 

@@ -24,11 +24,11 @@ from ..common.blocks import LARGE, SMALL, as_vectors, compute, each_block, least
 from ..common.half import FEW, SLOW, converted, ways_of
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
-from .plans import UNFIT, Plans, key_of
+from .plans import SEEN, UNFIT, Plans, key_of
 from .rows import Rows, array_of, computed, fit, is_own, order_kept, order_of, strided
 
 empty = np.empty
-SEEN: Any = ("seen",)  #: kept instead of a place after the first call of a key
+
 
 class Place(NamedTuple):
     """Where a ufunc of one or two operands writes few numbers, and how they are converted before.
