@@ -42,6 +42,7 @@ class Task(Node):
     keep_graph = False
     needed: set[Node] | None = None  #: the nodes that have to run; None for all
     narrowed: set[Node] | None = None  #: those of them that need not compute all gradients; None if each node does
+    joins: dict[Node, int] | None = None  #: the number of edges into each node that has several, once counted
     _holds = False
     #: node -> [(number of output, position among the inputs)]
     captures: Mapping[Node, list[tuple[int, int]]] = MappingProxyType({})
@@ -60,19 +61,30 @@ class Task(Node):
     def look_for(self, inputs: Sequence[Edge], capture: bool) -> None:
         """Run only the nodes needed for the gradients of these inputs; return those gradients if ``capture``."""
         targets = {node for node, _ in inputs}
-        with unfolding:
-            self.needed, narrowed = nodes_above(self, targets)
-            while narrowed and sum([node.unfold() for node in self.needed | narrowed]):
-                self.needed, narrowed = nodes_above(self, targets)
-        if narrowed:
-            self.narrowed = narrowed - {self}  # without itself, to avoid a reference cycle
+        reached, self.joins = self.count()
+        for node in reached:
+            if (node in targets) is not (not node._links):
+                self.narrow(targets)
+                break
+        else:  # every path ends at a target, and none leads on
+            self.needed = reached - targets
         if capture:
             captures: dict[Node, list[tuple[int, int]]] = {}
             for position, (node, number) in enumerate(inputs):
                 captures.setdefault(node, []).append((number, position))
             self.found, self.captures = [None] * len(inputs), captures
         else:
-            self.needed |= targets
+            self.needed |= targets  # type: ignore[operator]
+
+    def narrow(self, targets: set[Node]) -> None:
+        """Run only the nodes above these targets, of which some compute some gradients alone."""
+        self.joins = None  # nodes that unfold have other edges
+        with unfolding:
+            self.needed, narrowed = nodes_above(self, targets)
+            while narrowed and sum([node.unfold() for node in self.needed | narrowed]):
+                self.needed, narrowed = nodes_above(self, targets)
+        if narrowed:
+            self.narrowed = narrowed - {self}  # without itself, to avoid a reference cycle
 
     def count(self: Node) -> tuple[set[Node], dict[Node, int]]:
         """Return the nodes of the graph, and the number of edges into each node that has several."""
@@ -109,6 +121,11 @@ class Task(Node):
         """Return True if a node whose gradients have arrived runs: others only have theirs captured."""
         return (self.needed is None or node in self.needed or node is self
                 or (self.narrowed is None and node not in self.captures))
+
+    def keep(self, node: Node, gradients: list[Any]) -> None:
+        """Keep the gradients that arrived at a node and are to be returned."""
+        for number, position in self.captures[node]:
+            self.found[position] = gradients[number]
 
     def finish(self) -> None:
         """Run the callbacks, which may add further ones."""
@@ -221,7 +238,7 @@ def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, 
     joins: dict[Node, int] | None  # counted at the first node with several edges: before it there is a chain
     seen = bool(local.dispatch_modes or reduce(or_, map(KEYS, filter(IS_GIVEN, gradients)), 0) & PYTHON)
     watched, captures = seen or task.narrowed is not None or AnomalyMode.enabled, task.captures
-    joins, buffers, ready = None, Buffers(), []
+    joins, buffers, ready = task.joins, Buffers(), []
     task.node, arrived = at_root(task, *roots[0], gradients[0]) if len(roots) == 1 else (task, [*gradients])
     while True:
         if (node := task.node)._hooks is not None or watched or node in captures or node.__class__ is AccumulateGrad:
@@ -252,8 +269,10 @@ def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, 
                 given = [gradient] if target._out_shape is not None else target.with_only(number, gradient)
             if target.__class__ is not AccumulateGrad or seen:
                 heappush(ready, (-target._order, target, given, mine))
-            elif watched or target._hooks is not None or target.variable._hooks or target in captures:
+            elif watched or target._hooks is not None or target.variable._hooks:
                 run_watched(target, given, task, create_graph, mine)
+            elif target in captures:
+                task.keep(target, given)
             else:
                 accumulate(target.variable, given[0], mine, False)
         results = gradient = array = given = None  # type: ignore[assignment]  # only a node refers to what it is given
@@ -299,8 +318,8 @@ def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool
     sender, task.node = task.node, node
     if not runs:
         node.run_tensor_hooks(gradients)
-    for number, position in task.captures.get(node, ()):
-        task.found[position] = gradients[number]
+    if node in task.captures:
+        task.keep(node, gradients)
     if not runs:
         return Sent()
     hooks = node._hooks
