@@ -74,6 +74,17 @@ def converted(x: np.ndarray, dtype: Any) -> np.ndarray:
 Settled = Callable[[np.ndarray], Any]
 
 
+def narrowed(run: Settled, dtype: np.dtype) -> Settled:
+    """Return the function of half precision that computes in float32, and rounds results of it."""
+    def narrow(x: np.ndarray) -> Any:
+        found = run(as_dtype(x, loops.SINGLE))
+        if found.__class__ is tuple:
+            return tuple([as_dtype(each, dtype) for each in found])
+        return as_dtype(found, dtype) if found.dtype is loops.SINGLE else found
+
+    return narrow
+
+
 def reduced(function: Reduce, loop: loops.Loop | None = None,
             of_few: Callable[[np.ndarray, Ints, bool], Settled | None] | None = None,
             of_half: Reduce | None = None) -> Prepared:
@@ -85,7 +96,10 @@ def reduced(function: Reduce, loop: loops.Loop | None = None,
     def sure(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Settled | None:
         if of_few is None or not x.size or (dtype is not None and dtype.np != x.dtype) or not x.flags.c_contiguous:
             return None
-        return of_few(x, wrap_dims(dim, x.ndim), keepdim)
+        if not is_half(x):
+            return of_few(x, wrap_dims(dim, x.ndim), keepdim)
+        settled = of_few(np.empty(x.shape, loops.SINGLE), wrap_dims(dim, x.ndim), keepdim) if x.size < MANY else None
+        return settled and narrowed(settled, x.dtype)
 
     def prepare(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Settled:
         if (settled := sure(x, dim, keepdim, dtype)) is not None:
@@ -99,6 +113,8 @@ def reduced(function: Reduce, loop: loops.Loop | None = None,
 
         if not converts and of_half is not None and x.size >= MANY and is_half(x):
             return lambda x: compute(to_opmath(x)) if (found := of_half(x, axis, keepdim)) is None else found
+        if not converts and x.size < LARGE and is_half(x):
+            return narrowed(lambda x: function(x, axis, keepdim), x.dtype)
         if converts or is_half(x) or x.dtype.kind not in NATIVE:
             return lambda x: compute(to_opmath(converted(x, dtype)))
         return compute if x.size >= LARGE else lambda x: function(x, axis, keepdim)
@@ -316,11 +332,14 @@ def of_lines(x: np.ndarray, sums: Callable[[np.ndarray], np.ndarray] = in_vector
     return np.asarray(add(parts, -1, np.float64) + sums(x[..., whole:])).astype(x.dtype)
 
 
-def nansum(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """Sum without NaN, converted last: the dtype may have no NaN."""
-    if x.dtype.kind == "f" or x.dtype.name == "bfloat16":
-        x = np.where(np.isnan(x), x.dtype.type(0), x)
-    return summed(x, dim, keepdim, dtype)
+@Prepared
+def nansum(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Settled:
+    """Prepare the sum without NaN, converted last: the dtype may have no NaN."""
+    settled = summed.prepare(x, dim, keepdim, dtype)
+    if x.dtype.kind != "f" and x.dtype.name != "bfloat16":
+        return settled
+    zero = x.dtype.type(0)
+    return lambda x: settled(np.where(np.isnan(x), zero, x))
 
 
 def mean(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
@@ -463,18 +482,22 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray, both: bool = F
     def prepare(x: np.ndarray, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Settled:
         axis = wrap_dims(dim, x.ndim)
         freedom = count(x, axis) - (1 if correction is None else correction)
-        if not (x.dtype.char in ONES and 0 < x.size <= FEW and axis and freedom > 0):
+        half = is_half(x)
+        if not ((half or x.dtype.char in ONES) and 0 < x.size <= FEW and axis and freedom > 0):
             return lambda x: row(x, dim, correction, keepdim)
+        if half:
+            run = prepare(np.empty(x.shape, loops.SINGLE), dim, correction, keepdim)
+            return narrowed(run, x.dtype)
         number, divisor, kept, double = np.float64(count(x, axis)), np.float64(freedom), x.dtype, np.dtype(np.float64)
         shape = tuple([1 if a in axis else n for a, n in enumerate(x.shape) if keepdim or a not in axis])
+        order, ones = (*[a for a in range(x.ndim) if a not in axis], *axis), ONES["d"][count(x, axis)]
 
         def few(x: np.ndarray) -> Any:
-            wide = x.astype(double)
-            middle = add(wide, axis, None, None, True)
+            wide = x.transpose(order).astype(double, "C").reshape(-1, ones.size)
+            middle = wide.dot(ones)
             middle /= number
-            wide -= middle
-            wide *= wide
-            found = add(wide, axis, None, None, True)
+            wide -= middle[:, None]
+            found = np.vecdot(wide, wide)
             found /= divisor
             spread = finish(found).astype(kept).reshape(shape)
             if not both:
@@ -483,7 +506,17 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray, both: bool = F
                 return row(x, dim, correction, keepdim)
             return spread, middle.astype(kept).reshape(shape)
 
-        return few
+        def single(x: np.ndarray) -> Any:  # over all dimensions
+            wide = x.astype(double).ravel()
+            middle = wide.dot(ones) / number
+            wide -= middle
+            found = wide.dot(wide) / divisor
+            spread = kept.type(finish(found))
+            if not both:
+                return spread
+            return (spread, kept.type(middle)) if isfinite(found) else row(x, dim, correction, keepdim)
+
+        return few if shape else single
 
     return Prepared(prepare)
 
@@ -589,7 +622,9 @@ def argument(find: Callable[..., Any]) -> Prepared:
         half = x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
         if dim is None or not x.ndim:
             shape = (1,) * x.ndim if keepdim else ()
-            return (lambda x: np.reshape(find(to_opmath(x)), shape)) if keepdim or half else find
+            if half and not keepdim:
+                return lambda x: find(as_dtype(x, loops.SINGLE))
+            return (lambda x: np.reshape(find(to_opmath(x)), shape)) if keepdim else find
         if dim in (0, -x.ndim) and x.size >= max(LARGE, LINE * len(x)):
             return lambda x: of_columns(to_opmath(x), keepdim)
         if half:
@@ -603,14 +638,11 @@ def argument(find: Callable[..., Any]) -> Prepared:
 def aminmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> Settled:
     """Prepare the least and the greatest element of each line."""
     axis = None if dim is None and not keepdim else wrap_dims(dim, x.ndim)
-    if x.dtype.char in "fdlqi?":
-        return lambda x: (minimum(x, axis, None, None, keepdim), maximum(x, axis, None, None, keepdim))
 
-    def wide(x: np.ndarray) -> tuple[Any, Any]:
-        x = to_opmath(x)
+    def both(x: np.ndarray) -> tuple[Any, Any]:
         return minimum(x, axis, None, None, keepdim), maximum(x, axis, None, None, keepdim)
 
-    return wide
+    return narrowed(both, x.dtype) if is_half(x) else both
 
 
 #: Most segments whose ends Python looks at; numbers up to which half precision holds all integers.
@@ -725,14 +757,13 @@ def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bo
                        dtype: Any = None) -> Settled:
     """Prepare a norm; the Euclidean one of few elements is written out."""
     axis = wrap_dims(dim, x.ndim)
-    if (ord == 2 and dtype is None and x.dtype.char in ONES and 0 < x.size <= FEW and x.flags.c_contiguous
-            and count(x, axis) > 1):
-        return lambda x: sqrt(add(x * x, axis, None, None, keepdim))
-    return lambda x: norm(x, ord, dim, keepdim, dtype)
+    if (ord == 2 and dtype is None and (x.dtype.char in ONES or is_half(x)) and 0 < x.size <= FEW
+            and x.flags.c_contiguous and count(x, axis) > 1):
+        def euclidean(x: np.ndarray) -> Any:
+            return sqrt(add(x * x, axis, None, None, keepdim))
 
-
-def norm(x: np.ndarray, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    return reduced(lambda part, axis, keepdims: vector_norm(part, ord, axis, keepdims))(x, dim, keepdim, dtype)
+        return narrowed(euclidean, x.dtype) if is_half(x) else euclidean
+    return reduced(lambda part, axis, keepdims: vector_norm(part, ord, axis, keepdims)).prepare(x, dim, keepdim, dtype)
 
 
 summed = reduced(total, loops.sum_lines, few_summed, half_total)
