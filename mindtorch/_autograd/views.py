@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._base.about import about
-from .._dispatch.aten import as_strided, clone, copy_, new_empty_strided, zero_
+from .._dispatch.aten import as_strided, clone, copy_, new_empty_strided, view_as_complex, view_as_real, zero_
 from .._dispatch.keys import AUTOGRAD, BATCHED, CONJUGATE, MATH_BITS
 from .._dispatch.local import local
 from .._dispatch.schemas import registry
@@ -42,16 +42,18 @@ def mark_view(out: Any, source: Any) -> None:
 
 def replay(out: Any, source: Any) -> Callable[[Any], Any]:
     """Return a function that rebuilds from its base a view that changes the dtype or conjugates."""
-    layout = (out.shape, out._strides(), out._offset)
     before = replayed(source)
     flipped = (out._keys ^ source._keys) & MATH_BITS
     if flipped:
         flip = registry["_conj" if flipped == CONJUGATE else "_neg_view"].call
         return lambda base: flip(before(base))
-    if out._dtype is source._dtype:
-        return lambda base: as_strided(before(base), *layout)
-    again = registry["view_as_real" if source._dtype.is_complex else "view_as_complex"].call
-    return lambda base: again(before(base))
+    again = None
+    if out._dtype is not source._dtype:
+        again = view_as_real if source._dtype.is_complex else view_as_complex
+        if len(out.shape) != len(source.shape):  # else the real or the imaginary parts
+            return lambda base: again(before(base))
+    layout = (out.shape, out._strides(), out._offset)
+    return lambda base: as_strided(before(base) if again is None else again(before(base)), *layout)
 
 
 def replayed(view: Any) -> Callable[[Any], Any]:

@@ -558,7 +558,8 @@ class Tensor(Methods, metaclass=_TensorType):
             storage = self.untyped_storage()
             cell = self._version_counter or self._start_counter()
         out = new(Tensor)
-        out._dtype, out._layout, out._storage, out._version_counter = self._dtype, layout, storage, cell
+        out._dtype = self._dtype if layout is None else layout.dtype
+        out._layout, out._storage, out._version_counter = layout, storage, cell
         out._offset = offset = self._offset + further
         out._array = ndarray(shape, dtype, storage._bytes, offset * dtype.itemsize, strides)
         if stride is None:

@@ -25,16 +25,18 @@ from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.schemas import registry
 from ..._dtype import from_numpy_dtype, int64
 from ..._tensor import from_array
-from ..common.half import FEW as SMALL
+from ..common.blocks import SMALL
+from ..common.half import FEW
 from .kernels import Plan, Shape, by_layouts, unchecked
 from .ops import AT_ONCE, MOVES
 from .plans import SEEN, UNFIT, Plans
-from .rows import Prepared, Rows, array_of, moving
+from .rows import Prepared, Rows, array_of, moving, order_of, strided
 from .views import COMPOSED, VIEWS
 
 #: Composites whose plans take tensors of any strides.
-OF_ANY_STRIDES = {"linear", "matmul", "constant_pad_nd", "scaled_dot_product_attention", "select_backward",
-                  "slice_backward", *[f"grid_sampler_{dims}d{part}" for dims in (2, 3) for part in ("", "_backward")]}
+OF_ANY_STRIDES = {"clone", "_to_copy", "linear", "matmul", "constant_pad_nd", "scaled_dot_product_attention",
+                  "select_backward", "slice_backward",
+                  *[f"grid_sampler_{dims}d{part}" for dims in (2, 3) for part in ("", "_backward")]}
 NEW = {"max_pool1d"}  #: composites that return a view of a new tensor, where PyTorch returns the tensor
 
 
@@ -43,15 +45,17 @@ def with_plans(op: Operator, function: Callable[..., Any], **traits: bool) -> Ke
     if (by_plan := VIEWS.get(op.name)) is not None:
         planned = by_plan(function)
         return Kernel(planned, function, planned, **traits)
-    row = AT_ONCE.get(op.name) or COPIES.get(op.name) or through_view(op)
+    row = AT_ONCE.get(op.name) or COPIES.get(op.name)
+    if row is None and (row := through_view(op)) is not None:
+        traits["strided"] = True
     if (by_plan := COMPOSED.get(op.name)) is not None:
-        planned = unless_redirected(by_plan(function), function)
+        planned, traits["strided"] = unless_redirected(by_plan(function), function), True
     elif row is not None:
         traits["records_none"] = has_derivative(op)
         planned = by_plans(op, outside_graph(function) if has_derivative(op) else function, row)
     else:
         return Kernel(function, function, None, **traits)
-    return Kernel(function, function, planned, strided=op.name in OF_ANY_STRIDES, **traits)
+    return Kernel(function, function, planned, **{"strided": op.name in OF_ANY_STRIDES, **traits})
 
 
 def unless_redirected(fast: Rows, general: Rows) -> Rows:
@@ -91,7 +95,7 @@ def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
             if result._keys & AUTOGRAD:  # a folded composite that was left to the operators
                 return SEEN
             if (result._keys & ~NONCONTIGUOUS != CPU or (result._base is not None and op.name not in NEW)
-                    or not result._array.size or any(result is arg for arg in args)):
+                    or not (result._array.size or op.family == "views") or any(result is arg for arg in args)):
                 return UNFIT
             stride = result._stride if result._keys & NONCONTIGUOUS else None  # which an observer has asked for, else
             spec = Spec(result._array.shape, result._dtype, stride)
@@ -107,21 +111,24 @@ def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
 #: Dtypes between which NumPy converts as C does.
 CONVERTED = "?Bbhilqefd"
 #: The formats in which a copy of a contiguous tensor is contiguous.
-AS_IT_IS = {None, contiguous_format, preserve_format, "contiguous_format", "preserve_format"}
+IN_ROWS = {contiguous_format, "contiguous_format"}
+AS_IT_IS = {None, preserve_format, "preserve_format", *IN_ROWS}
 
 
 def clone(x: np.ndarray, memory_format: Any = None) -> Rows | None:
-    """Prepare a copy of a small contiguous tensor."""
-    return np.ndarray.copy if memory_format in AS_IT_IS and x.size < SMALL else None
+    """Prepare a copy of a small tensor, which has its strides if none are asked for."""
+    if memory_format not in AS_IT_IS or x.size >= SMALL:
+        return None
+    return np.ndarray.copy if memory_format in IN_ROWS or x.flags.c_contiguous else methodcaller("copy", "K")
 
 
 def to_copy(x: np.ndarray, dtype: Any = None, device: Any = None, non_blocking: bool = False,
             memory_format: Any = None) -> Rows | None:
-    """Prepare a conversion of a small contiguous tensor."""
-    takes = dtype is not None and device in (None, HOST) and x.size < SMALL and memory_format in AS_IT_IS
+    """Prepare a conversion of a small tensor, which has its strides if none are asked for."""
+    takes = dtype is not None and device in (None, HOST) and x.size < FEW and memory_format in AS_IT_IS
     if not takes or x.dtype.char not in CONVERTED or dtype.np.char not in CONVERTED:
         return None
-    return methodcaller("astype", dtype.np)
+    return methodcaller("astype", dtype.np, "C" if memory_format in IN_ROWS else "K")
 
 
 COPIES = {"clone": Prepared(clone), "_to_copy": Prepared(to_copy)}
@@ -140,26 +147,31 @@ def through_view(op: Operator) -> Callable[..., Rows | None] | None:
     writes, beyond, call = op.name in WRITTEN, name == "as_strided", registry[name].call
 
     def prepare(x: np.ndarray, *args: Any) -> Rows | None:
-        view: Any = call(from_array(x, from_numpy_dtype(x.dtype)), *args[writes:])
-        if view._keys & ~NONCONTIGUOUS != CPU or not x.size or (args[0].shape != view.shape if writes else
-                                                                not view._array.size):
+        in_rows, own, dtype = x.flags.c_contiguous, x.dtype.kind == "V", from_numpy_dtype(x.dtype)
+        stride = tuple([step // x.itemsize for step in x.strides])
+        found = ((), ()) if in_rows else order_of(x.shape, stride)
+        if not x.size or found is None:
             return None
-        seen, start, own = view._array, view._offset * view._array.itemsize, x.dtype.kind == "V"
-        shape, dtype, strides = seen.shape, seen.dtype, seen.strides
+        order, back = found  # in which the dimensions are contiguous memory, which NumPy views as any array
+        whole = from_array(x, dtype) if in_rows else strided(x.transpose(order), back, dtype, stride)
+        view: Any = call(whole, *args[writes:])
+        if view._keys & ~NONCONTIGUOUS != CPU or (writes and args[0].shape != view.shape):
+            return None
+        seen, start = view._array, view._offset * view._array.itemsize if view._array.size else 0
+        shape, kind, strides = seen.shape, seen.dtype, seen.strides
 
-        def bytes_of(x: np.ndarray) -> np.ndarray:  # NumPy's memory views know its own dtypes
-            return x.view(f"u{x.itemsize}") if own else x
+        def viewed(x: np.ndarray) -> np.ndarray:
+            memory: Any = x if in_rows else x.transpose(order)  # NumPy's memory views know its own dtypes
+            return np.ndarray(shape, kind, memory.view(f"u{x.itemsize}") if own else memory, start, strides)
 
         def copied(x: np.ndarray) -> np.ndarray | None:
-            if beyond and not is_whole(x):
-                return None
-            return np.ndarray(shape, dtype, bytes_of(x), start, strides).copy()
+            return None if beyond and not is_whole(x) else viewed(x).copy()
 
         def written(x: np.ndarray, src: np.ndarray) -> np.ndarray | None:
             if not is_whole(x):
                 return None
-            out = x.copy()
-            np.ndarray(shape, dtype, bytes_of(out), start, strides)[...] = src
+            out = x.copy("K")
+            viewed(out)[...] = src
             return out
 
         return written if writes else copied

@@ -2,16 +2,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..._autograd.views import mark_multiple
+from ..._autograd.views import mark_multiple, mark_view
 from ..._base.layout import Ints, Layout, contiguous_strides, intern_layout
 from ..._dispatch.keys import MATH_BITS
 from ..._dtype import DType
 from ..._tensor import Tensor
+from ..common.view import fresh
 from .plans import MISSES, UNFIT, Plans
 from .rows import Rows
 
@@ -103,20 +105,18 @@ def with_layout(step: Step, dtype: DType) -> Step:
     return (*step[:5], intern_layout(step[0], step[4], dtype))
 
 
-def laid_out(self: Tensor, shape: Ints, strides: Ints, offset: int) -> Step | None:
-    """Return the plan of a view of this layout; None if it has no elements."""
-    if 0 in shape:
-        return None
+def laid_out(self: Tensor, shape: Ints, strides: Ints, offset: int) -> Step:
+    """Return the plan of a view of this layout."""
     array: Any = self._array
     item_size, stride = array.itemsize, None if strides == contiguous_strides(shape) else strides
     return shape, array.dtype, offset - self._offset, tuple([item_size * step for step in strides]), stride, None
 
 
-def step_of(self: Tensor, view: Tensor) -> Step | None:
-    """Return the plan of a view; None for an empty result or one that is not a view of the tensor's dtype."""
+def step_of(self: Tensor, view: Tensor, apart: bool) -> Step | None:
+    """Return the plan of a view, or of an alias that is ``apart``; None for the tensor itself and for a copy."""
     array: Any = view._array
-    if (not array.size or view is self or view._base is None or view._dtype is not self._dtype
-            or (view._keys ^ self._keys) & MATH_BITS):
+    if (view is self or view._storage is None or view._storage is not self._storage
+            or (view._base is None) is not apart or (view._keys ^ self._keys) & MATH_BITS):
         return None
     layout = view._layout_of_plans()
     return layout.shape, array.dtype, view._offset - self._offset, array.strides, layout.stride, layout
@@ -127,17 +127,14 @@ def by_layout(general: Rows, apart: bool = False) -> Rows:
     plans, layout = Plans(), getattr(general, "__wrapped__", None)
 
     def learn(self: Tensor, args: tuple[Any, ...], key: Any) -> Tensor:
-        view = step = None
-        if layout is not None and (step := laid_out(self, *layout(self, *args))) is not None:
-            try:
-                view = self._view_by(*step, apart)
-            except (ValueError, OverflowError):  # NumPy has no such array: the general kernel explains it
-                step = None
-        if view is None:
-            view = general(self, *args)
-            step = step_of(self, view) if key else None
-        if key:
-            plans.keep(key, step and with_layout(step, self._dtype))
+        if layout is not None:
+            step = with_layout(laid_out(self, *layout(self, *args)), self._dtype)
+            with suppress(ValueError, OverflowError):  # NumPy has no such array: the general kernel explains it
+                view: Tensor = self._view_by(*step, apart)
+                plans.keep(key, step)
+                return view
+        view = general(self, *args)
+        plans.keep(key, step_of(self, view, apart) if key else None)
         return view
 
     def view(self: Tensor, *args: Any) -> Tensor:
@@ -149,30 +146,53 @@ def by_layout(general: Rows, apart: bool = False) -> Rows:
             step = None
         if step:
             plans.missed = 0
-            return self._view_by(*step, apart)
+            try:
+                return self._view_by(*step, apart)
+            except ValueError:  # a view without elements may begin behind the end, which NumPy refuses
+                return general(self, *args)
         plans.missed += 1
         return general(self, *args) if step is None else learn(self, args, key)
 
     return view
 
 
-def in_pieces(general: Rows) -> Rows:
-    """Cache plans of operators that return several views."""
+def at_offset(general: Rows) -> Rows:
+    """Cache plans of views that depend on where the tensor begins in its memory: of another dtype, or anywhere."""
+    planned = by_layout(lambda self, *args: general(self, *args[:-1]))
+
+    def view(self: Tensor, *args: Any) -> Tensor:
+        if self._keys & MATH_BITS:
+            return general(self, *args)
+        out: Tensor = planned(self, *args, self._offset)
+        if out._dtype is not self._dtype and out._view_func is None:
+            mark_view(out, self)
+        return out
+
+    return view
+
+
+def in_pieces(general: Rows, apart: bool = False) -> Rows:
+    """Cache plans of operators that return several views, or several aliases that are ``apart``."""
     plans = Plans(KEPT_PLANS)
 
     def learn(self: Tensor, args: tuple[Any, ...], key: Any) -> tuple[Tensor, ...]:
         pieces = general(self, *args)
-        steps = [step_of(self, piece) for piece in pieces[: KEPT_PIECES + 1]]
+        steps = [step_of(self, piece, apart) for piece in pieces[: KEPT_PIECES + 1]]
         plans.keep(key, None if None in steps or len(steps) > KEPT_PIECES else steps)
         return pieces
 
     def views(self: Tensor, *args: Any) -> tuple[Tensor, ...]:
         try:
-            steps = plans.get(key := (self._layout or self._layout_of_plans(), args), UNFIT)
+            steps: list[Step] | None = plans.get(key := (self._layout or self._layout_of_plans(), args), UNFIT)
         except TypeError:  # a list among the arguments is not hashable
             steps = None
         if steps:
-            return mark_multiple(tuple([self._view_by(*step) for step in steps]))
+            try:
+                if apart:
+                    return tuple([fresh(self._view_by(*step, apart)) for step in steps])
+                return mark_multiple(tuple([self._view_by(*step) for step in steps]))
+            except ValueError:
+                steps = None
         return general(self, *args) if steps is None else learn(self, args, key)
 
     return views
@@ -184,12 +204,16 @@ VIEWS: dict[str, Callable[[Rows], Rows]] = {
     **dict.fromkeys(("_reshape_alias", "alias", "diagonal", "expand", "permute", "select.int", "slice.Tensor",
                      "squeeze", "squeeze.dim", "squeeze.dims", "t", "transpose.int", "unfold", "unsqueeze", "view"),
                     by_layout),
+    **dict.fromkeys(("as_strided", "view_as_complex", "view_as_real"), at_offset),
     **dict.fromkeys(("split.Tensor", "split_with_sizes", "unbind.int"), in_pieces),
+    **dict.fromkeys(("unsafe_split.Tensor", "unsafe_split_with_sizes"), partial(in_pieces, apart=True)),
 }
-#: Composites that return one view or several, for contiguous tensors.
+#: Composites that return one view or several, for tensors of any strides.
 COMPOSED: dict[str, Callable[[Rows], Rows]] = {
     **dict.fromkeys(("movedim.int", "movedim.intlist", "narrow", "swapaxes", "swapdims", "unflatten.int", "numpy_T",
                      "mT", "flatten.using_ints", "ravel", "linalg_diagonal"), by_layout),
+    **dict.fromkeys(("real", "imag"), at_offset),
+    "unsafe_chunk": partial(in_pieces, apart=True),
     **dict.fromkeys(("chunk", *[f"{name}split.{kind}" for kinds, names in (
         (("int", "array"), "hvd"), (("sections", "indices"), ("tensor_",))) for name in names for kind in kinds]),
                     in_pieces),
