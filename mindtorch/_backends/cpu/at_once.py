@@ -27,9 +27,9 @@ from ..._dtype import from_numpy_dtype, int64
 from ..._tensor import from_array
 from ..common.blocks import SMALL
 from ..common.half import FEW
-from .kernels import Plan, Shape, by_layouts, unchecked
+from .kernels import Shape, by_layouts, unchecked
 from .ops import AT_ONCE, MOVES
-from .plans import SEEN, UNFIT, Plans
+from .plans import SEEN, UNFIT, Plan, Plans
 from .rows import Prepared, Rows, array_of, moving, order_of, strided
 from .views import COMPOSED, VIEWS
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._base.generated import define
-from ..._base.layout import Layout, Spec, intern_layout
+from ..._base.layout import Spec
 from ..._base.quiet import silent
 from ..._dispatch import dispatcher
 from ..._dispatch.dispatcher import TENSOR_TYPES, registry
@@ -26,15 +26,13 @@ from ..._tensor import Tensor, from_array, new
 from ..common.inplace_and_out import writing_kernel
 from ..common.overlap import check_writable
 from ..common.pointwise import Pointwise
-from .fast_paths import fast_path_of
+from .fast_paths import REFUSALS, fast_path_of
 from .ops import CPU_KERNELS
-from .plans import MISSES, SEEN, Plans, key_of, remembering
-from .pointwise import pointwise_fast_path, pointwise_kernel, with_strides
-from .rows import Prepared, Rows, array_of, fit, on_arrays, out_of_memory, refuse_what_cannot_be, shares_memory
+from .plans import ERRORS, MISSES, SEEN, Plan, Plans, key_of, refuse, remembering
+from .pointwise import pointwise_kernel
+from .rows import Prepared, Rows, array_of, fit, on_arrays, out_of_memory, shares_memory
 
 ndarray = np.ndarray
-#: NumPy's errors for results that memory, or any memory, cannot hold.
-ERRORS = (MemoryError, ValueError, IndexError)
 #: Operators whose meta kernels depend on more than sizes: on values, the default dtype, or whether to warn.
 OF_MORE = {"index.Tensor", "index_put_", "scatter_.reduce", "where.self", "logsumexp", "searchsorted.Tensor",
            "searchsorted.Scalar", "bucketize.Tensor", "bucketize.Scalar"}
@@ -47,10 +45,7 @@ def kernel_of(op: Operator) -> Kernel | None:
         return None
     meta = registry.meta_rows.get(op.name)
     if isinstance(meta, Pointwise):
-        general = pointwise_kernel(op, row, meta)
-        if (fast := pointwise_fast_path(op, row, meta, general)) is not None:
-            general = with_strides(meta, general, fast)
-        return Kernel(general, row, fast)
+        return pointwise_kernel(op, row, meta)
     if meta is None:
         raise NotImplementedError(f"aten::{op.name} has a CPU row but no meta kernel")
     keeps = (op.family not in ("creation", "random") or isinstance(row, Prepared)) and op.name not in OF_MORE
@@ -62,100 +57,6 @@ def kernel_of(op: Operator) -> Kernel | None:
     else:
         general = general_kernel(op, row, meta, keeps)
     return Kernel(general, row, fast_path_of(op, general))
-
-
-class Plan:
-    """A plan of a call: the ``specs`` of the outputs, and the function that computes them from arrays.
-
-    ``run`` takes the leading arrays, then ``settings``; a prepared row has settled them. ``layout`` is set once a
-    single output was seen to be new and contiguous: its array is then used directly. ``layouts`` is for several.
-    """
-
-    __slots__ = ("layout", "layouts", "op", "pack", "run", "settings", "specs")
-
-    def __init__(self, op: Operator, row: Rows, specs: Any, settings: tuple[Any, ...]) -> None:
-        self.op, self.specs, self.settings, self.pack = op, specs, settings, packer(op)
-        self.run: Rows = row
-        if isinstance(row, Prepared):
-            self.run, self.settings = row.starting(self, settings), ()
-        self.layout: Layout | None = None
-        self.layouts: list[Layout | None] | None = None
-
-    def compute(self, arrays: list[Any]) -> Any:
-        """Return the outputs as tensors."""
-        try:
-            results = silent().run(self.run, *arrays, *self.settings)
-        except ERRORS as error:
-            self.refuse(error)
-            raise
-        return self.finish(results, arrays)
-
-    def site(self) -> tuple[str, str, int]:
-        """Return name, file and line of the function that computes."""
-        return getattr(self.run, "__qualname__", repr(self.run)), *Kernel(self.run, self.run).location
-
-    def refuse(self, error: Exception) -> None:
-        """Raise PyTorch's error if memory is short, or if no memory could hold an output."""
-        refuse(error, self.specs or ())
-
-    def finish(self, results: Any, arrays: list[Any]) -> Any:
-        """Return the outputs as tensors, and find out which arrays can be used directly from now on."""
-        specs = self.specs
-        if specs is None or results is None:  # a composite's result, or a call that is left to the composite
-            return results
-        if specs.__class__ is Spec:
-            if self.layout is not None and (out := direct(results, self.layout, arrays)) is not None:
-                return out
-            self.layout = layout_of(results, specs, arrays)
-            return fit(self.op, results, specs, arrays)
-        if self.layouts is None:
-            self.layouts = [layout_of(result, spec, arrays) if spec.__class__ is Spec else None
-                            for result, spec in zip(results, specs, strict=True)]
-        outputs = []
-        for result, spec, layout in zip(results, specs, self.layouts, strict=True):
-            out = None if layout is None else direct(result, layout, arrays)
-            if out is None:  # None is an output that was not requested; a number is already known
-                out = fit(self.op, result, spec, arrays) if spec.__class__ is Spec else spec
-            outputs.append(out)
-        return self.pack(outputs)
-
-
-def refuse(error: Exception, specs: Any) -> None:
-    """Raise PyTorch's error if memory is short, or if no memory could hold an output."""
-    if not isinstance(error, MemoryError):
-        refuse_what_cannot_be(specs)
-        return
-    if not isinstance(specs, Spec) or max(specs.shape or (0,)) < 1 << 63:
-        refuse_what_cannot_be(specs)  # PyTorch makes the output before it copies an input
-    raise out_of_memory(error) from None
-
-
-def direct(result: Any, layout: Layout, inputs: list[Any]) -> Tensor | None:
-    """Return a tensor of a result as it is; None unless it is a new array, or a part of one."""
-    if result.__class__ is not ndarray:
-        result = np.asarray(result)
-    base = result.base
-    if base is None:
-        for array in inputs:
-            if result is array:
-                return None
-    elif base.__class__ is not ndarray or base.base is not None:
-        return None
-    else:
-        for array in inputs:
-            if base is array or (array.__class__ is ndarray and array.base is base):
-                return None
-    out: Tensor = new(Tensor)
-    out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
-    return out
-
-
-def layout_of(result: Any, spec: Spec, inputs: list[Any]) -> Layout | None:
-    """Return the layout of a result that matches its specification and owns its memory, else None."""
-    array = np.asarray(result)
-    fits = (spec.stride is None and spec.shape is not None and array.dtype is spec.dtype.np
-            and array.shape == spec.shape and array.flags.c_contiguous and not shares_memory(array, inputs))
-    return intern_layout(array.shape, None, spec.dtype) if fits else None
 
 
 #: Types of settings that a meta kernel treats alike if they are equal: no number that is promoted with a tensor.
@@ -223,7 +124,7 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: boo
             return found
         plan = Plan(op, row, meta(*args) if plan is SEEN else plan[0], args[taken:])
         plans.keep(key, plan)
-        return plan.compute([array_of(arg) for arg in args[:taken]])
+        return plan.compute(*map(array_of, args[:taken]))
 
     return by_layouts(plans, shape, first) if keeps else lambda *args: first(None, args)
 
@@ -240,10 +141,6 @@ def planned_writes(op: Operator, row: Prepared, meta: Callable[..., Any], genera
         return args[0]
 
     return by_layouts(plans, shape, first, policy=getattr(meta, "policy", check_writable))
-
-
-#: NumPy's errors for calls that it cannot compute.
-REFUSALS = (ValueError, TypeError, IndexError, OverflowError, MemoryError)
 
 
 def checked(op: Operator, row: Rows, specs: Any, count: int, args: tuple[Any, ...]) -> Any:

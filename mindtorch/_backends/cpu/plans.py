@@ -6,14 +6,25 @@ all that and computes on the arrays at once.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..._base.formats import memory_format
+from ..._base.layout import Layout, Spec, intern_layout
+from ..._base.quiet import silent
 from ..._device import device
 from ..._dispatch.dispatcher import TENSOR_TYPES
+from ..._dispatch.keys import CPU
+from ..._dispatch.registry import Kernel, Operator
+from ..._dispatch.return_types import packer
 from ..._dtype import DType, get_default_dtype
+from ..._tensor import Tensor, new
+from .rows import Prepared, Rows, fit, ndarray, out_of_memory, refuse_what_cannot_be, shares_memory
 
+#: NumPy's errors for results that memory, or any memory, cannot hold.
+ERRORS = (MemoryError, ValueError, IndexError)
 #: After so many misses in a row, the layouts seem to change at every call. Then only each so-many-th call looks for a
 #: plan, and the others are computed without one, until a call is found.
 MISSES = 16
@@ -84,3 +95,97 @@ def remembering(meta: Callable[..., Any]) -> Callable[..., Any]:
     if (policy := getattr(meta, "policy", None)) is not None:
         described.policy = policy  # type: ignore[attr-defined]
     return described
+
+
+class Plan:
+    """A plan of a call: the ``specs`` of the outputs, and the function that computes them from arrays.
+
+    ``run`` takes the leading arrays, then ``settings``; a prepared row has settled them. ``layout`` is set once a
+    single output was seen to be new and contiguous: its array is then used directly. ``layouts`` is for several.
+    """
+
+    __slots__ = ("layout", "layouts", "op", "pack", "run", "settings", "specs")
+
+    def __init__(self, op: Operator, row: Rows, specs: Any, settings: tuple[Any, ...]) -> None:
+        self.op, self.specs, self.settings, self.pack = op, specs, settings, packer(op)
+        self.run: Rows = row
+        if isinstance(row, Prepared):
+            self.run, self.settings = row.starting(self, settings), ()
+        self.layout: Layout | None = None
+        self.layouts: list[Layout | None] | None = None
+
+    def compute(self, *arrays: Any) -> Any:
+        """Return the outputs as tensors."""
+        try:
+            results = silent().run(self.run, *arrays, *self.settings)
+        except ERRORS as error:
+            self.refuse(error)
+            raise
+        return self.finish(results, arrays)
+
+    def site(self) -> tuple[str, str, int]:
+        """Return name, file and line of the function that computes."""
+        return getattr(self.run, "__qualname__", repr(self.run)), *Kernel(self.run, self.run).location
+
+    def refuse(self, error: Exception) -> None:
+        """Raise PyTorch's error if memory is short, or if no memory could hold an output."""
+        refuse(error, self.specs or ())
+
+    def finish(self, results: Any, arrays: Sequence[Any]) -> Any:
+        """Return the outputs as tensors, and find out which arrays can be used directly from now on."""
+        specs = self.specs
+        if specs is None or results is None:  # a composite's result, or a call that is left to the composite
+            return results
+        if specs.__class__ is Spec:
+            if self.layout is not None and (out := direct(results, self.layout, arrays)) is not None:
+                return out
+            self.layout = layout_of(results, specs, arrays)
+            return fit(self.op, results, specs, arrays)
+        if self.layouts is None:
+            self.layouts = [layout_of(result, spec, arrays) if spec.__class__ is Spec else None
+                            for result, spec in zip(results, specs, strict=True)]
+        outputs = []
+        for result, spec, layout in zip(results, specs, self.layouts, strict=True):
+            out = None if layout is None else direct(result, layout, arrays)
+            if out is None:  # None is an output that was not requested; a number is already known
+                out = fit(self.op, result, spec, arrays) if spec.__class__ is Spec else spec
+            outputs.append(out)
+        return self.pack(outputs)
+
+
+def refuse(error: Exception, specs: Any) -> None:
+    """Raise PyTorch's error if memory is short, or if no memory could hold an output."""
+    if not isinstance(error, MemoryError):
+        refuse_what_cannot_be(specs)
+        return
+    if not isinstance(specs, Spec) or max(specs.shape or (0,)) < 1 << 63:
+        refuse_what_cannot_be(specs)  # PyTorch makes the output before it copies an input
+    raise out_of_memory(error) from None
+
+
+def direct(result: Any, layout: Layout, inputs: Sequence[Any]) -> Tensor | None:
+    """Return a tensor of a result as it is; None unless it is a new array, or a part of one."""
+    if result.__class__ is not ndarray:
+        result = np.asarray(result)
+    base = result.base
+    if base is None:
+        for array in inputs:
+            if result is array:
+                return None
+    elif base.__class__ is not ndarray or base.base is not None:
+        return None
+    else:
+        for array in inputs:
+            if base is array or (array.__class__ is ndarray and array.base is base):
+                return None
+    out: Tensor = new(Tensor)
+    out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
+    return out
+
+
+def layout_of(result: Any, spec: Spec, inputs: Sequence[Any]) -> Layout | None:
+    """Return the layout of a result that matches its specification and owns its memory, else None."""
+    array = np.asarray(result)
+    fits = (spec.stride is None and spec.shape is not None and array.dtype is spec.dtype.np
+            and array.shape == spec.shape and array.flags.c_contiguous and not shares_memory(array, inputs))
+    return intern_layout(array.shape, None, spec.dtype) if fits else None

@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import compress
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..._base.layout import Ints, Layout, Spec, intern_layout
+from ..._base.layout import Ints, Spec, intern_layout
 from ..._base.loops import ARITHMETIC, arithmetic
 from ..._base.quiet import silent
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import CPU, NONCONTIGUOUS
-from ..._dispatch.registry import Operator
+from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import (
     BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bool_, dtypes, float16, float32, get_default_dtype,
 )
@@ -24,48 +24,10 @@ from ..common.blocks import LARGE, SMALL, as_vectors, compute, each_block, least
 from ..common.half import FEW, SLOW, converted, ways_of
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
-from .plans import SEEN, UNFIT, Plans, key_of
-from .rows import Rows, array_of, computed, fit, is_own, order_kept, order_of, strided
+from .plans import SEEN, UNFIT, Plan, Plans, key_of
+from .rows import Rows, array_of, computed, is_own, order_kept, order_of, strided
 
 empty = np.empty
-
-
-class Place(NamedTuple):
-    """Where a ufunc of one or two operands writes few numbers, and how they are converted before.
-
-    - ``shape``: of a contiguous array.
-    - ``back``: how it is transposed, if it is.
-    - ``layout``: the result's.
-    - ``steps``: for both operands, the dtype to convert it to, if any; for a number, its array.
-    - ``rounds``: whether the result is converted, too.
-    """
-
-    shape: Ints
-    back: Ints | None
-    layout: Layout
-    steps: tuple[Any, Any] = (None, None)
-    rounds: bool = False
-
-
-class Plan(NamedTuple):
-    """How to compute a pointwise operator.
-
-    - ``spec``: the result's description.
-    - ``few``: whether the result has few elements.
-    - ``widened``: whether the dtype of the computation is wider than the promoted one.
-    - ``changes``: positions of operands to convert, with the dtypes of the conversions, or a number's array.
-    - ``rest``: the other arguments, if they are not the call's.
-    - ``place``: where a ufunc writes few numbers.
-    - ``run``: what computes half precision from the operands' arrays, in blocks.
-    """
-
-    spec: Spec
-    few: bool
-    widened: bool
-    changes: tuple[tuple[int, Any], ...]
-    rest: tuple[Any, ...] | None
-    place: Place | None = None
-    run: Callable[..., Tensor] | None = None
 
 
 def way_of(operand: Any, dtype: DType, wide: DType, unrounded: bool) -> Any:
@@ -90,120 +52,90 @@ def number_array(number: Any, dtype: DType) -> np.ndarray:
     return np.asarray(number).astype(dtype.np)
 
 
-def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., Any]:
-    """Return the kernel for any operands, which keeps plans of promotion, broadcasting and strides."""
+def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Callable[[tuple[Any, ...]], Any]]:
+    """Return the kernel for any operands, which keeps functions of their arrays, settled by promotion, broadcasting and
+    strides; and what returns the one that computes later calls like one, or UNFIT if these are to be asked again.
+    """
     count, unpromoted, opmath_scalars = meta.count, meta.unpromoted, meta.opmath_scalars
     ufunc: Any = row.ufunc if isinstance(row, PreparedUfunc) else row
-    is_ufunc = isinstance(ufunc, np.ufunc)
-    plans, places = Plans(), Plans()  # of all calls; of one or two operands, by their layouts and numbers alone
-    settles = count <= 2 and not unpromoted
+    is_ufunc, plans = isinstance(ufunc, np.ufunc), Plans()
 
-    def learn(args: tuple[Any, ...]) -> Plan:  # may warn of numbers that a dtype cannot hold
+    def learn(args: tuple[Any, ...]) -> tuple[Rows, bool]:  # may warn of numbers that a dtype cannot hold
         spec, dtype = meta.plan(args)
+        operands, rest, size = args[:count], args[count:], prod(spec.shape or ())
+        of_tensor = [arg.__class__ in TENSOR_TYPES for arg in operands]
         wide = float32 if (dtype is float16 or dtype is bfloat16) and meta.widens(args) else dtype
-        rest: tuple[Any, ...] | None = None
-        if ufunc is not row and args[count:] in ((), (1,)):  # a factor of 1 only changes infinities
+        if ufunc is not row and rest in ((), (1,)):  # a factor of 1 only changes infinities
             rest = (1,) if dtype.is_complex else ()
         elif meta.scaled and wide is not dtype:
             # 0 needs no rounding, and an integer's sign differs from a float's
-            rest = tuple([number_array(number, dtype) if number else number for number in args[count:]])
-        few, settled = prod(spec.shape or ()) < SMALL, is_ufunc and not (args[count:] if rest is None else rest)
-        if (settled and ufunc.__name__ in ARITHMETIC and prod(spec.shape or ()) < FEW
-                and all(arg.__class__ in TENSOR_TYPES and arg._dtype is dtype for arg in args[:count])):
+            rest = tuple([number_array(number, dtype) if number else number for number in rest])
+        if (is_ufunc and not rest and ufunc.__name__ in ARITHMETIC and size < FEW
+                and all(of_tensor) and all(arg._dtype is dtype for arg in operands)):
             wide, ways = dtype, []  # NumPy, too, computes half precision in float32 and rounds
         else:
-            ways = [(i, way_of(arg, dtype, wide, i in opmath_scalars)) for i, arg in enumerate(args[:count])
+            ways = [(i, way_of(arg, dtype, wide, i in opmath_scalars)) for i, arg in enumerate(operands)
                     if i not in unpromoted and arg is not None]
-        changes = tuple([(i, way) for i, way in ways if way.__class__ is not tuple or way])
-        place = place_of(ufunc, args[:count], changes, spec) if settled and few and settles else None
-        run = None
-        if wide is not dtype and all_like(args[:count], spec):
-            others, numbers = args[count:] if rest is None else rest, dict(changes)
-            operands = [None if arg is None or arg.__class__ in TENSOR_TYPES else numbers[i]
-                        for i, arg in enumerate(args[:count])]
-            run = of_half(row if others else ufunc, operands, [arg.__class__ in TENSOR_TYPES for arg in args[:count]],
-                          spec, others)
-        return Plan(spec, few, wide is not dtype, changes, rest, place, run)
-
-    def work(arrays: list[Any], plan: Plan) -> Any:
-        spec, few, widened, changes, others, *_ = plan
-        rest: Any = arrays[count:] if others is None else others
-        del arrays[count:]
-        for i, way in changes:  # to the dtype of the computation
-            if way.__class__ is tuple:
-                for dtype in way:
-                    arrays[i] = converted(arrays[i], dtype)
-            else:
-                arrays[i] = way
-        if not is_ufunc or rest:
-            return fit(op, row(*arrays, *rest), spec, arrays)
-        if few or widened:  # NumPy is slow to write half precision
-            return fit(op, ufunc(*arrays), spec, arrays)
-        out = empty_tensor(spec)
-        compute(ufunc, out._array, *arrays)  # type: ignore[arg-type]
-        return out
+        changes = {i: way for i, way in ways if way.__class__ is not tuple or way}
+        function, few, widened = row if rest else ufunc, size < SMALL, wide is not dtype
+        if is_ufunc and not rest and few and count <= 2 and not unpromoted and (
+                run := at_place(ufunc, operands, changes, spec)) is not None:
+            return run, True
+        if widened and all_like(operands, spec):
+            return of_half(function, list(map(changes.get, range(len(operands)))), of_tensor, spec, rest), True
+        in_blocks = is_ufunc and not rest and not few and not widened  # NumPy is slow to write half precision
+        return by_row(op, function, changes, rest, spec, in_blocks), few and spec.stride is None
 
     def kernel(*args: Any) -> Any:
-        key, arrays = key_of(args), [array_of(arg) for arg in args]
-        plan = plans.get(key) or plans.keep(key, computed(learn, (args,)))
-        if plan.place is not None:
-            return computed_at(ufunc, plan.place, *arrays[:count])
-        return plan.run(*arrays[:count]) if plan.run is not None else computed(work, (arrays, plan))
+        key = key_of(args)
+        run, _ = plans.get(key) or plans.keep(key, computed(learn, (args,)))
+        return run(*map(array_of, args[:count]))
 
-    def rest_of(plan: Plan, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        return args[count:] if plan.rest is None else plan.rest
+    def settled(args: tuple[Any, ...]) -> Any:
+        run, settles = plans.get(key_of(args), (UNFIT, True))
+        return run if settles else UNFIT
 
-    def settled_of(args: tuple[Any, ...]) -> Any:
-        """Return how a later call like this is computed: a place; a function that returns a tensor of the operands'
-        arrays; a function that returns an array of all, and its layout; or neither, if it is to be asked again.
-        """
-        plan = plans.get(key_of(args))
-        if plan is None or plan.place is not None or plan.run is not None:
-            return UNFIT if plan is None else plan.place or plan.run
-        shape, dtype, stride = plan.spec
-        if not plan.few or stride is not None or shape is None:
-            return UNFIT
-        return run_of(row if rest_of(plan, args) else ufunc, count, plan), intern_layout(shape, None, dtype)
-
-    def settle(key: Any, args: tuple[Any, ...]) -> Any:
-        """Compute the second call of a key, and keep how."""
-        result = kernel(*args)
-        places.keep(key, settled_of(args))
-        return result
-
-    kernel.placed = settled_calls(meta, ufunc, places, settle) if settles else None  # type: ignore[attr-defined]
-    kernel.settled_of = settled_of  # type: ignore[attr-defined]
-    return kernel
+    return kernel, settled
 
 
-def run_of(row: Rows, count: int, plan: Plan) -> Rows:
-    """Return the function of a call's arguments that computes by a plan."""
-    changes, rest, dtype = plan.changes, plan.rest, plan.spec.dtype.np
+def by_row(op: Operator, function: Rows, changes: dict[int, Any], rest: tuple[Any, ...], spec: Spec,
+           in_blocks: bool) -> Rows:
+    """Return what computes a call from its operands' arrays, after the given changes of some of them."""
+    dtype = spec.dtype.np
 
-    def run(*arrays: Any) -> Any:
-        operands = [*arrays[:count]]
-        for i, way in changes:
+    def changed(arrays: tuple[Any, ...]) -> list[Any]:
+        operands = [*arrays]
+        for i, way in changes.items():  # to the dtype of the computation
             if way.__class__ is tuple:
                 for step in way:
-                    operands[i] = operands[i].astype(step)
+                    operands[i] = converted(operands[i], step)
             else:
                 operands[i] = way
-        result = row(*operands, *(arrays[count:] if rest is None else rest))
-        return result if result.dtype is dtype else np.asarray(result).astype(dtype, copy=False)
+        return operands
 
-    return run if changes or rest is not None or plan.widened else row
+    def run(*arrays: Any) -> Any:
+        result = np.asarray(function(*changed(arrays), *rest))
+        return result if result.dtype is dtype else converted(result, dtype)
+
+    def into_new(*arrays: Any) -> Tensor:
+        out = empty_tensor(spec)
+        compute(function, out._array, *changed(arrays))  # type: ignore[arg-type]
+        return out
+
+    if in_blocks:
+        return lambda *arrays: computed(into_new, arrays)
+    return Plan(op, run if changes or rest else function, spec, ()).compute
 
 
-def place_of(ufunc: np.ufunc, operands: tuple[Any, ...], changes: tuple[tuple[int, Any], ...],
-             spec: Spec) -> Place | None:
-    """Return the place of a ufunc's result; None if an operand is converted twice before, or if the strides leave gaps.
+def at_place(ufunc: np.ufunc, operands: tuple[Any, ...], changes: dict[int, Any], spec: Spec) -> Rows | None:
+    """Return what computes a ufunc of one or two operands into new memory: a contiguous array of few numbers, with its
+    dimensions permuted, if they are. None if an operand is converted twice before, or if the strides leave gaps.
     """
     shape, dtype, stride = spec
-    ways = dict(changes)
-    if shape is None or (0 in ways and ways[0].__class__ is not tuple) or any(
-            way.__class__ is tuple and len(way) > 1 for way in ways.values()):
+    if shape is None or (0 in changes and changes[0].__class__ is not tuple) or any(
+            way.__class__ is tuple and len(way) > 1 for way in changes.values()):
         return None
-    steps: Any = [way[0] if way.__class__ is tuple else way for way in map(ways.get, range(len(operands)))]
+    steps: Any = [way[0] if way.__class__ is tuple else way for way in map(changes.get, range(len(operands)))]
     given = [operand._array.dtype if step is None else getattr(step, "dtype", step)
              for operand, step in zip(operands, steps, strict=True)]
     rounds = dtype.itemsize == 2 and dtype.category == FLOATING and prod(shape) < FEW
@@ -211,45 +143,41 @@ def place_of(ufunc: np.ufunc, operands: tuple[Any, ...], changes: tuple[tuple[in
         return None
     if not rounds and ufunc.resolve_dtypes((*given, None))[-1] != dtype.np:
         return None
-    layout, pair = intern_layout(shape, stride, dtype), (*steps, None)[:2]
-    if stride is None:
-        return Place(shape, None, layout, pair, rounds)
-    found = None if rounds else order_of(shape, stride)
-    return found and Place(tuple([shape[d] for d in found[0]]), found[1], layout, pair)
+    layout, back, keys = intern_layout(shape, stride, dtype), None, CPU
+    first, second = (*steps, None)[:2]
+    if stride is not None:
+        found = None if rounds else order_of(shape, stride)
+        if found is None:
+            return None
+        shape, back, keys = tuple([shape[d] for d in found[0]]), found[1], CPU | NONCONTIGUOUS
 
-
-def computed_at(ufunc: np.ufunc, place: Place, left: Any, right: Any = None) -> Tensor:
-    """Compute a ufunc into new memory: a contiguous array, with its dimensions permuted, if they are."""
-    shape, back, layout, (first, second), rounds = place
-    dtype, out = layout.dtype, new(Tensor)
-    if first is not None:
-        left = left.astype(first)
-    if second is not None:
-        right = second if second.__class__ is ndarray else right.astype(second)
-    operands = (left,) if right is None else (left, right)
-    out._layout = layout
-    if back is None:
+    def run(left: Any, right: Any = None) -> Tensor:
+        if first is not None:
+            left = left.astype(first)
+        if second is not None:
+            right = second if second.__class__ is ndarray else right.astype(second)
+        arrays, out = (left,) if right is None else (left, right), new(Tensor)
         if rounds:
-            data = silent().run(in_dtype, ufunc, operands, dtype.np, "C")
+            array = data = silent().run(in_dtype, ufunc, arrays, dtype.np, "C")
         else:
-            data = empty(shape, dtype.np)
-            silent().run(ufunc, *operands, out=data)
-        out._array, out._dtype, out._keys = data, dtype, CPU
+            array = data = empty(shape, dtype.np)
+            if back is not None:
+                array = data.transpose(back)
+                out._stride, out._version_counter = stride, [0, None, data]  # the storage is made from it on demand
+            silent().run(ufunc, *arrays, out=array)
+        out._array, out._dtype, out._keys, out._layout = array, dtype, keys, layout
         return out
-    data = empty(shape, dtype.np)
-    array = data.transpose(back)
-    silent().run(ufunc, *operands, out=array)
-    out._array, out._dtype, out._keys = array, dtype, CPU | NONCONTIGUOUS
-    out._stride, out._version_counter = layout.stride, [0, None, data]  # the storage is made from it on demand
-    return out
+
+    return run
 
 
-def settled_calls(meta: Pointwise, ufunc: np.ufunc, places: Plans,
-                  settle: Callable[[Any, tuple[Any, ...]], Any]) -> Callable[[Rows], Rows]:
-    """Return what wraps a kernel of one or two operands to compute calls whose place is known. The second call of a key
-    settles it.
+def settled_calls(meta: Pointwise, kernel: Rows, settled: Callable[[tuple[Any, ...]], Any],
+                  plain: bool) -> Callable[[Rows], Rows]:
+    """Return what wraps a kernel to compute a call by its settled function, which the second call of a key settles. The
+    calls of one or two operands, the first a tensor, are ``plain``: their layouts and numbers are the key.
     """
     count, of_default = meta.count, meta.kind.startswith("float")  # the default dtype may be the result's
+    places = Plans()
 
     def wrap(general: Rows) -> Rows:
         def of_one(self: Any, *rest: Any) -> Any:
@@ -258,56 +186,45 @@ def settled_calls(meta: Pointwise, ufunc: np.ufunc, places: Plans,
             key = self._layout or self._layout_of_plans()
             if of_default:
                 key = key, get_default_dtype()
-            if (place := places.get(key)).__class__ is Place:
-                return computed_at(ufunc, place, self._array)
-            return otherwise(key, place, self)
+            if (run := places.get(key)) and run is not SEEN:
+                return run(self._array)
+            return unsettled(key, run, self)
 
         def of_two(self: Any, other: Any, *rest: Any) -> Any:
             if rest or self.__class__ not in TENSOR_TYPES:
                 return general(self, other, *rest)
             key: Any
+            right = other
             if (kind := other.__class__) in TENSOR_TYPES:
                 key = self._layout or self._layout_of_plans(), other._layout or other._layout_of_plans()
                 if of_default:
                     key = *key, get_default_dtype()
+                right = other._array
             elif kind is float or kind is int or kind is bool:
                 key = self._layout or self._layout_of_plans(), kind, other or str(other), get_default_dtype()
             else:
                 return general(self, other)
-            if (place := places.get(key)).__class__ is not Place:
-                return otherwise(key, place, self, other)
-            return computed_at(ufunc, place, self._array, other._array if kind in TENSOR_TYPES else None)
+            if (run := places.get(key)) and run is not SEEN:
+                return run(self._array, right)
+            return unsettled(key, run, self, other)
 
-        def otherwise(key: Any, found: Any, *args: Any) -> Any:
+        def of_more(*args: Any) -> Any:
+            if (run := places.get(key := key_of(args))) and run is not SEEN:
+                return run(*[arg._array if arg.__class__ in TENSOR_TYPES else arg for arg in args[:count]])
+            return unsettled(key, run, *args)
+
+        def unsettled(key: Any, found: Any, *args: Any) -> Any:
             if found is SEEN:
-                return settle(key, args)
+                result = kernel(*args)
+                places.keep(key, settled(args))
+                return result
             if found is None:
                 places.keep(key, SEEN)  # a layout that does not come again makes no plan
-            elif found and (out := by_function(found, args, count)) is not None:
-                return out
             return general(*args)
 
-        return of_one if count == 1 else of_two
+        return of_more if not plain else of_one if count == 1 else of_two
 
     return wrap
-
-
-def by_function(found: Any, args: tuple[Any, ...], count: int) -> Tensor | None:
-    """Return the tensor that a settled function computes of a call's arguments; None if its array is not new."""
-    arrays = [arg._array if arg.__class__ in TENSOR_TYPES else arg for arg in args]
-    if found.__class__ is not tuple:
-        made: Tensor = found(*arrays[:count])
-        return made
-    run, layout = found
-    result = silent().run(run, *arrays)
-    if result.__class__ is not ndarray:
-        result = np.asarray(result)
-    if result.base is not None or not result.flags.c_contiguous or (
-            any([result is array for array in arrays])):  # noqa: C419 - a generator is slower
-        return None
-    out = new(Tensor)
-    out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
-    return out
 
 
 #: What ufuncs do with the sign bit of half-precision numbers.
@@ -325,75 +242,47 @@ def all_like(operands: Iterable[Any], spec: Spec) -> bool:
         for operand in operands)
 
 
-def in_wide_blocks(function: Any, arrays: list[Any], out: Tensor, rest: tuple[Any, ...]) -> Tensor:
-    """Compute a function of half precision in float32, block by block, so that the wide temporaries stay in the cache.
-    Numbers come in float32.
-    """
-    halves, result = [array is not None and array.itemsize == 2 for array in arrays], out._array
-    assert result is not None
-    found: Any = as_vectors(result, *compress(arrays, halves))
-    target, *vectors = [array.view(np.uint16) for array in found]
-    if function in OF_SIGNS:
-        bitwise, mask = OF_SIGNS[function]
-        compute(bitwise, target, vectors[0], mask)
-        return out
-    size = 2 * target.size  # converting an element costs as much as computing it
-    is_ufunc = isinstance(function, np.ufunc)
-    if is_ufunc and function.__name__ in ARITHMETIC and all(halves) and (
-            loop := arithmetic[out._dtype.name].compiled(SLOW * target.size)) is not None:
-        operation = ARITHMETIC.index(function.__name__)
-        each_block(lambda part: loop(*[array[part] for array in (*vectors, target)], operation), target.size, LARGE,
-                   size)
-        return out
-    widen, narrow = ways_of(out._dtype.np, SLOW * target.size)
-
-    def work(part: slice) -> None:
-        each, wide = iter(vectors), []
-        for array, half in zip(arrays, halves, strict=True):
-            if half:
-                narrow_part = next(each)[part]
-                array = empty(narrow_part.shape, float32.np)
-                widen(narrow_part, array)
-            wide.append(array)
-        narrow(function(*wide, out=wide[halves.index(True)]) if is_ufunc else function(*wide, *rest), target[part])
-
-    each_block(work, target.size, SMALL, size)
-    return out
-
-
 def of_half(function: Any, numbers: list[Any], halves: list[bool], spec: Spec, rest: tuple[Any, ...]) -> Callable[
         ..., Tensor]:
-    """Return what computes a function of operands of half precision, laid out as the result, in float32. ``numbers``
-    are the other operands.
+    """Return what computes a function of operands of half precision, laid out as the result, in float32; many block by
+    block, so that the wide temporaries stay in the cache. ``numbers`` are the other operands, in float32.
     """
-    shape, dtype, stride = spec.shape or (), spec.dtype, spec.stride
+    shape, dtype, every = spec.shape or (), spec.dtype, all(halves)
     count, is_ufunc = prod(shape), isinstance(function, np.ufunc) and not rest
-    if count > SMALL or stride is not None:
-        def in_blocks(*arrays: Any) -> Tensor:
-            given = [array if half else number for array, half, number in zip(arrays, halves, numbers, strict=True)]
-            return in_wide_blocks(function, given, empty_tensor(spec), rest)
-
-        return in_blocks
-    if function in OF_SIGNS:
-        bitwise, mask = OF_SIGNS[function]
+    few, by_loop = count <= SMALL and spec.stride is None, is_ufunc and every and function.__name__ in ARITHMETIC
+    first, operation = halves.index(True), ARITHMETIC.index(function.__name__) if by_loop else -1
+    bitwise, mask = OF_SIGNS.get(function, (None, None))
+    if few and bitwise is not None:
         return lambda x: from_array(np.asarray(bitwise(x.view(np.uint16), mask)).view(dtype.np), dtype)
-    by_loop = is_ufunc and function.__name__ in ARITHMETIC and all(halves)
-    operation = ARITHMETIC.index(function.__name__) if by_loop else -1
 
     def run(*arrays: Any) -> Tensor:
-        out = allocate(shape, dtype.np)
-        target = out.view(np.uint16)
-        if by_loop and (loop := arithmetic[dtype.name].compiled(SLOW * count)) is not None:
-            loop(*[array.view(np.uint16) for array in arrays], target, operation)
-            return from_array(out, dtype)
-        (widen, narrow), wide, last = ways_of(dtype.np, SLOW * count), [], None
-        for array, half, number in zip(arrays, halves, numbers, strict=True):
-            if half:
-                last = empty(shape, float32.np)
-                widen(array.view(np.uint16), last)
-            wide.append(last if half else number)
-        narrow(silent().run(function, *wide, out=last) if is_ufunc else silent().run(function, *wide, *rest), target)
-        return from_array(out, dtype)
+        out = from_array(allocate(shape, dtype.np), dtype) if few else empty_tensor(spec)
+        given: Any = *(arrays if every else compress(arrays, halves)), out._array
+        vectors = [array.view(np.uint16) for array in (given if few else as_vectors(*given))]  # type: ignore[union-attr]
+        if bitwise is not None:
+            compute(bitwise, vectors[1], vectors[0], mask)
+            return out
+        loop: Any = arithmetic[dtype.name].compiled(SLOW * count) if by_loop else None
+        widen, narrow = ways_of(dtype.np, SLOW * count) if loop is None else (loop, loop)
+
+        def work(parts: list[Any]) -> None:
+            if loop is not None:
+                loop(*parts, operation)
+                return
+            each, wide = iter(parts), []
+            for half, operand in zip(halves, numbers, strict=True):
+                if half:
+                    operand = empty(parts[0].shape, float32.np)
+                    widen(next(each), operand)
+                wide.append(operand)
+            narrow(function(*wide, out=wide[first]) if is_ufunc else function(*wide, *rest), parts[-1])
+
+        if few:
+            silent().run(work, vectors)
+        else:  # converting an element costs as much as computing it
+            each_block(lambda part: work([vector[part] for vector in vectors]), count, SMALL if loop is None else LARGE,
+                       2 * count)
+        return out
 
     return run
 
@@ -415,32 +304,32 @@ def with_small_numbers(function: Rows) -> Rows:
     return call
 
 
-def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) -> Rows | None:
-    """Return the fast path of a pointwise operator, or None.
+def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Kernel:
+    """Return the kernel of a pointwise operator, with a fast path if it has dtypes without promotion.
 
-    It takes calls whose tensors have one dtype of ``meta.fast`` and whose numbers are of no higher category. Nothing is
-    promoted, broadcasting is NumPy's, and NumPy's result is contiguous and of the right dtype. If a function returns
-    another dtype or an alias, the general kernel runs instead.
+    The fast path takes calls whose tensors have one dtype of ``meta.fast`` and whose numbers are of no higher category.
+    Nothing is promoted, broadcasting is NumPy's, and NumPy's result is contiguous and of the right dtype. If a function
+    returns another dtype or an alias, the general kernel runs instead.
 
     The wrappers for one and two operands are written out: one call less saves a tenth of ``a + b``.
     """
+    kernel, settled = kernel_by_plans(op, row, meta)
     if not meta.fast:
-        return None
+        return Kernel(kernel, row, None)
     #: The result's dtype by the operands' dtype; None for the general kernel.
     results = {**dict.fromkeys((*DTYPES.values(), *RARE.values())),
                **{dtype: bool_ if meta.kind == "bool" else dtype for dtype in meta.fast}}
-    kernel: Any = general
-    placed = kernel.placed
-    general = of_few_converted(meta, row, general)
-    if placed is not None:
-        general = placed(general)
-    function = row.ufunc if isinstance(row, PreparedUfunc) else row
+    function, general = row.ufunc if isinstance(row, PreparedUfunc) else row, of_few_converted(meta, row, kernel)
     leading = op.text[op.text.index("(") + 1:].startswith("Tensor ")
-    if meta.count > 2 or not leading or meta.unpromoted:
-        return of_few(kernel, fast_path(_of_several(meta, function, results))(general), meta.count)
+    plain = meta.count <= 2 and leading and not meta.unpromoted
+    wrap = settled_calls(meta, kernel, settled, plain)
+    if not plain:
+        fast = wrap(fast_path(_of_several(meta, function, results))(general))
+        return Kernel(with_strides(meta, kernel, fast), row, fast)
     checked = meta.check is not None and meta.count == 2
     with_rest = refuse if isinstance(function, np.ufunc) else with_small_numbers(function) if checked else function
-    return (_of_one if meta.count == 1 else _of_two)(meta, function, with_rest, results, general)
+    fast = (_of_one if meta.count == 1 else _of_two)(meta, function, with_rest, results, wrap(general))
+    return Kernel(wrap(with_strides(meta, kernel, fast, SMALL)), row, fast)
 
 
 Results = dict[DType, DType | None]
@@ -585,27 +474,6 @@ def _of_two(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, 
     return binary
 
 
-def of_few(kernel: Any, once: Rows, count: int) -> Rows:
-    """Return the kernel of several contiguous operands, which settles the second call of few elements of a cache key
-    for later ones. Other calls are computed ``once``.
-    """
-    plans = Plans()
-
-    def several(*args: Any) -> Any:
-        found = plans.get(key := key_of(args))
-        if found is SEEN:
-            result = kernel(*args)
-            plans.keep(key, kernel.settled_of(args))
-            return result
-        if found is None:
-            plans.keep(key, SEEN)
-        elif found and (out := by_function(found, args, count)) is not None:
-            return out
-        return once(*args)
-
-    return several
-
-
 def _of_several(meta: Pointwise, function: Rows, results: Results) -> Rows:
     count = meta.count
     promoted = [i not in meta.unpromoted for i in range(count)]
@@ -645,18 +513,15 @@ def _of_several(meta: Pointwise, function: Rows, results: Results) -> Rows:
     return several
 
 
-def with_strides(meta: Pointwise, general: Rows, fast: Rows) -> Rows:
+def with_strides(meta: Pointwise, general: Rows, fast: Rows, least: int = 0) -> Rows:
     """Use the fast path for strided inputs, too: if all have one dense layout, in the order of their memory, which is
     the result's; or if their strides are all zero (expanded scalars, as ``sum`` returns in its backward pass), as the
-    output's dimensions are then ordered as for contiguous inputs. One or two tensors of few elements, whose place is
-    known, skip the question.
+    output's dimensions are then ordered as for contiguous inputs. Fewer than ``least`` elements skip the question.
     """
-    placed: Any = general.placed  # type: ignore[attr-defined]
-
     def kernel(*args: Any) -> Any:
         for arg in args:
             if arg.__class__ in TENSOR_TYPES and arg._keys & NONCONTIGUOUS and any(arg._stride):
-                few = placed is not None and arg._array.size < SMALL
+                few = arg._array.size < least
                 out = None if few or not meta.keeps_strides else in_order(arg._array.shape, arg._stride, args)
                 return general(*args) if out is None else out
         return fast(*args)
@@ -674,4 +539,4 @@ def with_strides(meta: Pointwise, general: Rows, fast: Rows) -> Rows:
         out = fast(*given)
         return strided(out._array, back, out._dtype, stride)
 
-    return kernel if placed is None else placed(kernel)
+    return kernel

@@ -1,7 +1,7 @@
 """Conversion of arguments to arrays, and of rows' results to tensors."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import prod
 from operator import methodcaller
@@ -202,7 +202,7 @@ def refuse_what_cannot_be(specs: Any) -> None:
             raise out_of_host_memory(spec.shape, spec.dtype.np) from None
 
 
-def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
+def fit(op: Operator, result: Any, spec: Spec, inputs: Sequence[Any]) -> Tensor:
     """Convert a row's result to a fresh tensor of the described dtype, shape and stride.
 
     Raises:
@@ -276,7 +276,7 @@ def strided(data: ndarray, back: Ints, dtype: Any, stride: Ints) -> Tensor:
     return out
 
 
-def shares_memory(array: np.ndarray, inputs: list[Any]) -> bool:
+def shares_memory(array: np.ndarray, inputs: Sequence[Any]) -> bool:
     """Return True if an array may alias an input, or is read-only."""
     base = array.base
     if not array.flags.writeable:
