@@ -167,6 +167,48 @@ def test_strides_are_whole_numbers(wrong):
                 lib.empty_strided(*arguments)
 
 
+#: Layouts to make tensors like: rows, permuted, with gaps, expanded, channels-last, with sizes of one and of none.
+LIKE = {
+    "rows": lambda t: t.ones(2, 3), "transposed": lambda t: t.ones(2, 3).t(),
+    "permuted": lambda t: t.ones(2, 3, 4).permute(2, 0, 1), "with gaps": lambda t: t.ones(4, 6)[::2, 1::2],
+    "expanded": lambda t: t.ones(3, 1).expand(3, 4), "a number": lambda t: t.ones(()),
+    "channels-last": lambda t: t.ones(2, 3, 4, 5).to(memory_format=t.channels_last),
+    "a column": lambda t: t.ones(1, 4).t(), "without elements": lambda t: t.ones(0, 3).t(),
+}
+OPTIONS = [lambda t: {}, lambda t: {"dtype": t.float16}, lambda t: {"dtype": t.uint8}, lambda t: {"device": "cpu"},
+           lambda t: {"memory_format": t.contiguous_format}, lambda t: {"memory_format": t.preserve_format},
+           lambda t: {"dtype": t.complex64, "memory_format": t.contiguous_format}]
+
+
+@pytest.mark.parametrize("layout", LIKE)
+def test_factories_of_tensors_like_others_keep_the_strides_that_pytorchs_keep(layout: str) -> None:
+    def made(t: Any, options: dict[str, Any]) -> list[Any]:
+        x = LIKE[layout](t)
+        return [t.zeros_like(x, **options), t.ones_like(x, **options), t.full_like(x, 2.5, **options),
+                t.full_like(x, -1, **options), t.empty_like(x, **options).zero_(), t.full_like(x, True, **options)]
+
+    for options in OPTIONS:
+        for ours, theirs in zip(*[made(t, options(t)) for t in (mindtorch, torch)], strict=True):
+            assert_same(ours, theirs)
+            assert ours.untyped_storage().nbytes() == theirs.untyped_storage().nbytes()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex32"])
+@pytest.mark.parametrize("number", [1 + 2**-11 + 2**-30, 1 + 2**-8 + 2**-40, 65000, -7.3, 65520, 1e-9, float("nan")])
+def test_numbers_fill_half_precision_as_float32_rounds_them_first(dtype: str, number: float) -> None:
+    def filled(t: Any, count: int) -> list[Any]:
+        half = getattr(t, dtype)
+        x = t.zeros(count, dtype=half)
+        try:
+            made = [t.full((count,), number, dtype=half), t.full_like(x, number), x.new_full((count,), number),
+                    x.clone().fill_(number), t.fill(x, number)]
+        except RuntimeError as error:
+            return [type(error)]
+        return [str(tensor.tolist()) for tensor in made]  # as text, which shows NaN
+
+    assert [filled(mindtorch, count) for count in (1, 3)] == [filled(torch, count) for count in (1, 3)]
+
+
 def test_complex_numbers_fill_in_single_precision_where_the_default_is_half():
     for lib in (mindtorch, torch):
         lib.set_default_dtype(lib.float16)

@@ -5,18 +5,22 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from ..._base.determinism import filled as settled
 from ..._base.errors import check_fill
 from ..._base.formats import contiguous_format, preserve_format
 from ..._base.layout import Ints, Spec, check_sizes
+from ..._base.quiet import quietly
 from ..._device import device as Device
 from ..._dispatch.keys import NONCONTIGUOUS
-from ..._dtype import FLOATING, INTEGER, DType, bool_, dtype_of_number, get_default_dtype, int64
+from ..._dtype import FLOATING, INTEGER, DType, bool_, dtype_of_number, get_default_dtype
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array
 from ..common.blocks import fill as fill_array, filled
 from ..common.creation import creation_kernels
-from .fast_paths import LARGEST, PLAIN
+from .fast_paths import held
+from .rows import order_of, strided
 
 
 def fill(spec: Spec, value: Any, device: Device) -> Tensor:
@@ -29,10 +33,10 @@ def fill(spec: Spec, value: Any, device: Device) -> Tensor:
             value = bool(value) if dtype is bool_ else value.real
         elif dtype.category == INTEGER and not dtype.is_signed and value < 0:
             value %= 1 << 8 * dtype.itemsize
-        elif dtype.category == FLOATING:  # bfloat16 rejects an int of more than 63 bits
-            value = float(value)
+        elif dtype.category == FLOATING:  # bfloat16 rejects an int of more than 63 bits; halves round from float32
+            value = np.float32(value) if dtype.itemsize == 2 else float(value)
     out = empty_tensor(spec)
-    fill_array(out._array, value)  # type: ignore[arg-type]
+    quietly(fill_array, out._array, value)
     return out
 
 
@@ -49,49 +53,61 @@ def of(value: int) -> Callable[..., Tensor]:
     return kernel
 
 
-#: Options of a factory that leave dtype, device and a contiguous layout as they are.
-AS_IT_IS = {None, False, contiguous_format, preserve_format, "contiguous_format", "preserve_format"}
+#: Options of a factory that leave device and dense strides as they are, and those of a format in rows.
+AS_IT_IS, IN_ROWS = {None, False, preserve_format, "preserve_format"}, {contiguous_format, "contiguous_format"}
 
 
-def like(value: int, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the kernel of ``ones_like`` or ``zeros_like``, fast if options change nothing, as when a backward pass
-    begins.
+def made_like(self: Tensor, options: tuple[Any, ...], number: Any = None) -> Tensor | None:
+    """Return a tensor of the layout of another, filled with a number, or not for None; None for a call that leaves more
+    to decide than a dtype.
     """
+    dtype: DType = self._dtype
+    shape, stride = self._array.shape, self._stride  # type: ignore[union-attr]
+    strides = self._keys & NONCONTIGUOUS
+    if options:
+        if len(options) == 5 and options[4] in IN_ROWS:
+            strides, options = 0, options[:4]
+        if not AS_IT_IS.issuperset(options[1:]):
+            return None
+        dtype = options[0] or dtype
+    if number is not None and number != 0 and number != 1 and (number := held(dtype, number)) is None:
+        return None
+    if not strides:
+        return from_array(allocate(shape, dtype.np) if number is None else filled(shape, dtype.np, number), dtype)
+    if stride is None or (found := order_of(shape, stride)) is None:
+        return None
+    order, back = found
+    shape = tuple([shape[d] for d in order])
+    data = allocate(shape, dtype.np) if number is None else filled(shape, dtype.np, number)
+    return strided(data, back, dtype, stride)
 
+
+def like(general: Callable[..., Tensor], *value: int) -> Callable[..., Tensor]:
+    """Return the kernel of ``empty_like``, or given a number that of ``ones_like`` or ``zeros_like``."""
     def kernel(self: Tensor, *options: Any) -> Tensor:
-        if self._keys & NONCONTIGUOUS or not AS_IT_IS.issuperset(options):
-            return general(self, *options)
-        return from_array(filled(self._array.shape, self._dtype.np, value), self._dtype)  # type: ignore[union-attr]
+        out = made_like(self, options, *value)
+        return general(self, *options) if out is None else out if value else settled(out)
 
     return kernel
 
 
-def holds(dtype: DType, value: Any) -> bool:
-    """Return True if a dtype surely holds a number, so that nothing is to be checked or converted."""
-    kind = value.__class__
-    return (dtype in PLAIN and (kind is float or kind is int) and -LARGEST < value < LARGEST) or (
-        dtype is int64 and kind is int and -1 << 63 <= value < 1 << 63)
+def full_like(general: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the kernel of ``full_like``, fast for a number that the dtype surely holds."""
+    def kernel(self: Tensor, value: Any, *options: Any) -> Tensor:
+        out = made_like(self, options, value)
+        return general(self, value, *options) if out is None else out
+
+    return kernel
 
 
 def full(general: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return the kernel of ``full``, fast for a number that the dtype surely holds."""
 
     def kernel(size: Ints, value: Any, dtype: DType | None = None, *options: Any) -> Tensor:
-        held = dtype or dtype_of_number(value)
-        if not holds(held, value):
+        dtype = dtype or dtype_of_number(value)
+        if (number := held(dtype, value)) is None:
             return general(size, value, dtype, *options)
-        return from_array(filled(check_sizes(size), held.np, value), held)
-
-    return kernel
-
-
-def full_like(general: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the kernel of ``full_like``, fast for such numbers if options change nothing."""
-
-    def kernel(self: Tensor, value: Any, *options: Any) -> Tensor:
-        if self._keys & NONCONTIGUOUS or not AS_IT_IS.issuperset(options) or not holds(self._dtype, value):
-            return general(self, value, *options)
-        return from_array(filled(self._array.shape, self._dtype.np, value), self._dtype)  # type: ignore[union-attr]
+        return from_array(filled(check_sizes(size), dtype.np, number), dtype)
 
     return kernel
 
@@ -111,4 +127,5 @@ def empty(general: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 KERNELS.update({"empty.memory_format": empty(KERNELS["empty.memory_format"]), "zeros": of(0), "ones": of(1),
                 "full": full(KERNELS["full"]), "full_like": full_like(KERNELS["full_like"]),
-                "zeros_like": like(0, KERNELS["zeros_like"]), "ones_like": like(1, KERNELS["ones_like"])})
+                "empty_like": like(KERNELS["empty_like"]), "zeros_like": like(KERNELS["zeros_like"], 0),
+                "ones_like": like(KERNELS["ones_like"], 1)})

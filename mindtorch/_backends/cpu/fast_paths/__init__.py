@@ -20,7 +20,7 @@ from ...._dispatch.keys import CPU
 from ...._dispatch.registry import Operator
 from ...._dispatch.schemas import registry
 from ...._dispatch.tables import FamilyTable
-from ...._dtype import float32, float64
+from ...._dtype import FLOATING, DType, bool_, complex64, complex128, dtypes, float32, float64
 from ...._tensor import Tensor, new
 
 Row = Callable[..., Any]
@@ -30,6 +30,23 @@ REFUSALS = (ValueError, TypeError, IndexError, OverflowError, MemoryError)
 PLAIN = {float32, float64}  #: dtypes in which NumPy agrees with PyTorch and BLAS multiplies
 FEW = 1 << 6  #: up to this many elements, Python numbers beat several NumPy calls
 LARGEST = 3e38  #: surely representable in float32
+
+
+#: By dtype, the least and the greatest number that it surely holds.
+BOUNDS: dict[DType, tuple[Any, Any]] = {
+    **{dtype: (int(np.iinfo(dtype.np).min), int(np.iinfo(dtype.np).max)) for dtype in dtypes("integral")},
+    **dict.fromkeys((*PLAIN, complex64, complex128), (-LARGEST, LARGEST)),
+    **dict.fromkeys(dtypes("reduced"), (-6e4, 6e4))}
+
+
+def held(dtype: DType, number: Any) -> Any:
+    """Return a number as arrays are filled with it, halves from float32; None unless the dtype surely holds it."""
+    kind, bounds = number.__class__, BOUNDS.get(dtype)
+    if bounds is None or not (kind is int or (kind is float and dtype.category >= FLOATING)):
+        return number if kind is bool and dtype is bool_ else None
+    if not bounds[0] <= number <= bounds[1]:
+        return None
+    return np.float32(number) if dtype.itemsize == 2 and dtype.category == FLOATING else number
 
 
 def are_small(numbers: Sequence[Any]) -> bool:

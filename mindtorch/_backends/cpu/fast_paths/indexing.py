@@ -6,16 +6,11 @@ from typing import Any
 import numpy as np
 
 from ...._base.quiet import quietly
-from ...._dtype import bool_, dtypes, int64
+from ...._dtype import bool_, int64
 from ...common.blocks import fill
 from ..ops import reduction
 from ..ops.indexing import rows_at, where_true
-from . import FAST_PATHS, LARGEST, PLAIN, fast_path, ndarray
-
-#: The least and the greatest number of each integral dtype.
-BOUNDS = {dtype: (int(np.iinfo(dtype.np).min), int(np.iinfo(dtype.np).max)) for dtype in dtypes("integral")}
-#: Half precision, and a number that both dtypes of it hold; what PyTorch converts a number to first.
-HALVES, MOST, SINGLE = dtypes("reduced"), 6e4, np.float32
+from . import FAST_PATHS, fast_path, held, ndarray
 
 
 def shares(self: Any, *others: Any) -> bool:
@@ -99,22 +94,11 @@ def add_at(array: ndarray, places: Any, values: Any) -> None:
 
 @fast_path
 def fill_(self: Any, value: Any) -> Any:
-    """Fill with a number that the dtype holds, or rounds from float32."""
-    kind, dtype, array = value.__class__, self._dtype, self._array
-    if dtype in BOUNDS:
-        least, most = BOUNDS[dtype]
-        if kind is not int or not least <= value <= most:
-            return None
-    elif kind is not int and kind is not float:
+    """Fill with a number that the dtype surely holds."""
+    number = held(self._dtype, value)
+    if number is None:
         return None
-    elif dtype in PLAIN:
-        if not -LARGEST < value < LARGEST:
-            return None
-    elif dtype in HALVES and -MOST < value < MOST:
-        value = SINGLE(value).astype(array.dtype)
-    else:
-        return None
-    fill(array, value)
+    fill(self._array, number)
     return self
 
 
