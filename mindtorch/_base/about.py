@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from .call_site import place_of
@@ -26,17 +25,19 @@ class Call(NamedTuple):
     site: tuple[str, int, str] | None  #: of an operator: the program's file, line and function that called it
 
 
-@dataclass
 class About:
-    """The facts of an error: its kind, its details, and the calls that it passed through, innermost first.
+    """The facts of an error: its ``kind``, its details, the calls that it passed through, innermost first, and the
+    error's notes by subject (``told``).
 
     Objects are referred to weakly, so an error keeps no tensor alive longer than its traceback does.
     """
 
-    kind: str = ""
-    facts: dict[str, Any] = field(default_factory=dict)
-    calls: list[Call] = field(default_factory=list)
-    told: dict[Any, str] = field(default_factory=dict)  #: the error's notes, by subject
+    __slots__ = ("calls", "facts", "kind", "told")
+
+    def __init__(self, kind: str = "", facts: dict[str, Any] | None = None):
+        self.kind, self.facts = kind, {} if facts is None else facts
+        self.calls: list[Call] = []
+        self.told: dict[Any, str] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Drop weak references when the error is copied or sent to another process."""

@@ -11,6 +11,7 @@ from .symbolic import SymInt
 
 _new: Any = tuple.__new__
 _item: Any = tuple.__getitem__
+_sum: Any = tuple.__add__
 INT = {int}
 
 
@@ -46,10 +47,12 @@ class Size(tuple[int, ...]):
         return _new(Size, item) if item.__class__ is tuple else item
 
     def __add__(self, other: Any) -> Any:
-        return Size(tuple.__add__(self, other)) if isinstance(other, tuple) else NotImplemented
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return _new(Size, _sum(self, other)) if INT.issuperset(map(type, other)) else Size(_sum(self, other))
 
     def __radd__(self, other: Any) -> Any:
-        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
+        return Size(_sum(other, self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, times: Any) -> Size:
         return Size(tuple.__mul__(self, times))

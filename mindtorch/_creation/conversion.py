@@ -26,6 +26,10 @@ from .sparse import sparse_coo_tensor
 
 _to_copy = registry["_to_copy"]
 LEGACY_TYPES: dict[str, DType] = {name: kind.dtype for name, kind in LEGACY_TENSORS.items()}
+#: Frequent forms of ``to``: the names of the keywords, by the types of all arguments.
+SPELLED: dict[tuple[type, ...], set[tuple[str, ...]]] = {(DType,): {("dtype",)}}
+for _kind in (str, _device.device):
+    SPELLED |= {(_kind,): {("device",)}, (_kind, DType): {(), ("dtype",), ("device", "dtype")}}
 #: Methods that convert, besides those with an alias of their dtype, and the dtypes that they convert to.
 CONVERSIONS = {"bool": bool_, "byte": uint8, "char": int8, "bfloat16": bfloat16}
 
@@ -84,8 +88,12 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return self if args[0] is self._dtype else _to_copy.call(self, args[0])
     if len(args) == 1 and not kwargs and (args[0].__class__ is _device.device or args[0].__class__ is str):
         return to_device(self, args[0])
-    if not args and len(kwargs) == 1 and (wanted := kwargs.get("dtype")).__class__ is DType:
-        return self if wanted is self._dtype else _to_copy.call(self, wanted)
+    kinds = (*map(type, args), *map(type, kwargs.values()))
+    if (*kwargs,) in SPELLED.get(kinds, ()):
+        device, dtype = kwargs.get("device", args and args[0]), kwargs.get("dtype", args and args[-1])
+        if kinds[0] is not DType:
+            return to_device(self, device, dtype if kinds[-1] is DType else None)
+        return self if dtype is self._dtype else _to_copy.call(self, dtype)
     device, dtype, non_blocking, copy, memory_format = parse_to(*args, **kwargs)
     if memory_format is not None and memory_format.name != "preserve_format":
         if (not copy and self.is_contiguous(memory_format)

@@ -19,6 +19,8 @@ from .._tensor import Tensor
 from .factories import dtype_for, finish, options_of
 
 NUMBERS = {int, float, complex, bool, type(None)}  #: and what stands for none
+INT = {int}
+BY_COUNT = {1: _arange, 2: arange_start, 3: arange_start_step}  #: the operators of ``arange``, by their bounds
 
 
 def _number(value: Any) -> Any:
@@ -34,8 +36,8 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
     """Return the values in [start, end) in steps of ``step``, int64 if all are ints: ``arange(end)``, ``arange(start,
     end, step)`` (``torch.arange``). Raises RuntimeError if the step is zero or leads away from the end.
     """
-    if len(bounds) == 1 and bounds[0].__class__ is int and out is None and not named:
-        made = _arange(*bounds, as_dtype("arange", dtype), layout, _device.resolve_device(device), pin_memory)
+    if INT.issuperset(map(type, bounds)) and out is None and not named and (of := BY_COUNT.get(len(bounds))):
+        made = of(*bounds, as_dtype("arange", dtype), layout, _device.resolve_device(device), pin_memory)
         return finish(made, None, requires_grad, layout)
     values = [_number(b) for b in bounds]
     start = named.pop("start", None)

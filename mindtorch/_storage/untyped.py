@@ -362,14 +362,12 @@ def _nameless_file() -> Any:
     return tempfile.TemporaryFile(buffering=0)
 
 
-def storage_of_array(array: np.ndarray, resizable: bool = True) -> UntypedStorage:
-    """Return a CPU storage over the memory of a C-contiguous array."""
+def storage_of_array(array: np.ndarray, tensor: Tensor) -> UntypedStorage:
+    """Return a CPU storage over the memory of a C-contiguous array, of which a tensor is the first alias."""
     storage = new(UntypedStorage)  # whose __init__ would look for what this is not
-    storage._aliases, storage._nbytes = [], (nbytes := array.nbytes)
+    storage._aliases, storage._nbytes = [ref(tensor)], (nbytes := array.nbytes)
     try:
         storage._bytes = ndarray(nbytes, _BYTE, array)  # in half the time of two views
     except ValueError:  # bfloat16 has no buffers, and no elements have none
         storage._bytes = array.reshape(-1).view(_BYTE) if array.size else np.empty(0, _BYTE)
-    if not resizable:
-        storage._resizable = False
     return storage

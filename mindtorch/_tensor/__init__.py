@@ -50,6 +50,9 @@ from .._storage import TypedStorage, UntypedStorage, allocate, can_be, out_of_ho
 
 WITHOUT_STORAGE = PIPELINE | BATCHED | SPARSES  #: the keys of tensors that have no storage, or not yet
 OF_VIEWS = ~(DERIVED | NONCONTIGUOUS)  #: the keys that a contiguous view has of its tensor
+#: The plan of a CPU view: shape, dtype, how many elements further it begins, strides in bytes (None: all elements of a
+#: contiguous tensor in another shape), strides (None: contiguous), and its layout, by which its own plans are found.
+Step = tuple[Ints, np.dtype, int, Ints | None, Ints | None, Layout | None]
 new: Callable[..., Any] = object.__new__
 ndarray = np.ndarray
 new_size: Callable[..., Any] = tuple.__new__
@@ -395,12 +398,12 @@ class Tensor(Methods, metaclass=_TensorType):
             cell = self._version_counter
             if cell is None:
                 cell = self._version_counter = [0, None]
-            storage = cell[1]
+            storage = self._storage = cell[1]
             if storage is None:  # a twin may be repeated, or transposed
                 array: Any = self._array.T if self._keys & NONCONTIGUOUS else self._array  # type: ignore[union-attr]
-                storage = cell[1] = storage_of_array(cell[2] if len(cell) > 2 else array)
-            self._storage = storage
-            storage.add_alias(self)
+                storage = self._storage = cell[1] = storage_of_array(cell[2] if len(cell) > 2 else array, self)
+            else:
+                storage.add_alias(self)
         return storage
 
     @property
@@ -548,11 +551,9 @@ class Tensor(Methods, metaclass=_TensorType):
         out._version_counter = self._version_counter
         return out
 
-    def _view_by(self, shape: Ints, dtype: np.dtype, further: int, strides: Ints, stride: Ints | None,
-                 layout: Layout | None = None, apart: bool = False) -> Tensor:
-        """Return a CPU view ``further`` elements on, with ``strides`` in bytes; ``stride`` None is contiguous. It is an
-        alias without a base if ``apart``.
-        """
+    def _view_by(self, step: Step, apart: bool = False) -> Tensor:
+        """Return a CPU view by its plan; an alias without a base if ``apart``."""
+        shape, dtype, further, strides, stride, layout = step
         storage, cell, base = self._storage, self._version_counter, self._base
         if storage is None or cell is None:
             storage = self.untyped_storage()
@@ -561,10 +562,13 @@ class Tensor(Methods, metaclass=_TensorType):
         out._dtype = self._dtype if layout is None else layout.dtype
         out._layout, out._storage, out._version_counter = layout, storage, cell
         out._offset = offset = self._offset + further
-        out._array = ndarray(shape, dtype, storage._bytes, offset * dtype.itemsize, strides)
-        if stride is None:
+        if strides is None:
+            out._array, out._keys = self._array.reshape(shape), self._keys & OF_VIEWS  # type: ignore[union-attr]
+        elif stride is None:
+            out._array = ndarray(shape, dtype, storage._bytes, offset * dtype.itemsize, strides)
             out._keys = self._keys & OF_VIEWS
         else:
+            out._array = ndarray(shape, dtype, storage._bytes, offset * dtype.itemsize, strides)
             out._keys, out._stride = self._keys & OF_VIEWS | NONCONTIGUOUS, stride
         (aliases := storage._aliases).append(ref(out))  # ``add_alias``, without the call
         if len(aliases) > storage._prune_at:
@@ -574,10 +578,11 @@ class Tensor(Methods, metaclass=_TensorType):
         out._base = self if base is None else base
         if cell[0]:
             out._attr_version = cell[0]
-        if base is None or (self._creation_meta is None and self._view_func is None):
+        if base is None or self._view_func is None:  # else, and for less frequent marks, there is more to do
             if local.grad_enabled:
-                return out
-            if not local.inference and not out._base._keys & AUTOGRAD:
+                if base is None or self._creation_meta is None:
+                    return out
+            elif not local.inference and not out._base._keys & AUTOGRAD:
                 out._creation_meta = views.NO_GRAD
                 return out
         views.mark_view(out, self)

@@ -4,21 +4,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from math import prod
 from typing import Any
 
-import numpy as np
-
 from ..._autograd.views import mark_multiple, mark_view
-from ..._base.layout import Ints, Layout, contiguous_strides, intern_layout
-from ..._dispatch.keys import MATH_BITS
+from ..._base.layout import Ints, contiguous_strides, intern_layout
+from ..._dispatch.keys import MATH_BITS, NONCONTIGUOUS
 from ..._dtype import DType
-from ..._tensor import Tensor
+from ..._tensor import Step, Tensor
 from ..common.view import fresh
 from .plans import MISSES, UNFIT, Plans
 from .rows import Rows
 
-#: The arguments of ``Tensor._view_by`` for a view.
-Step = tuple[Ints, np.dtype, int, Ints, Ints | None, Layout | None]
 #: Most views in one plan; most plans of several views, which take some 20 MB at most.
 KEPT_PIECES, KEPT_PLANS = 1 << 11, 1 << 6
 KINDS = {slice, int, type(None), type(Ellipsis)}
@@ -33,7 +30,7 @@ def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
     """
     if _indexed.missed > MISSES and _indexed.skip():
         step = basic_step(self, index) if KINDS.issuperset(map(type, index)) else None
-        return step and self._view_by(*step)
+        return step and self._view_by(step)
     key: list[Any] = [self._layout or self._layout_of_plans()]
     for item in index:
         kind = item.__class__
@@ -42,7 +39,7 @@ def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
             if not ((start is None or start.__class__ is int) and (stop is None or stop.__class__ is int)
                     and (step is None or step.__class__ is int)):  # an object whose ``__index__`` may change
                 step = basic_step(self, index)
-                return step and self._view_by(*step)
+                return step and self._view_by(step)
             key.append((start, stop, step))
         elif kind is int or item is None or item is Ellipsis:
             key.append(item)
@@ -53,8 +50,8 @@ def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
         _indexed.missed = 0
     elif (step := basic_step(self, index)) is not None:
         _indexed.missed += 1
-        _indexed.keep(found, with_layout(step, self._dtype))
-    return step and self._view_by(*step)
+        _indexed.keep(found, with_layout(self, step, self._dtype))
+    return step and self._view_by(step)
 
 
 def basic_step(self: Tensor, index: tuple[Any, ...]) -> Step | None:
@@ -100,9 +97,12 @@ def basic_step(self: Tensor, index: tuple[Any, ...]) -> Step | None:
     return size, array.dtype, further, tuple([item_size * step for step in strides]), stride, None
 
 
-def with_layout(step: Step, dtype: DType) -> Step:
-    """Return a plan to keep: with the view's layout, by which plans of its own are looked up."""
-    return (*step[:5], intern_layout(step[0], step[4], dtype))
+def with_layout(self: Tensor, step: Step, dtype: DType) -> Step:
+    """Return a plan to keep: with the view's layout, and without strides in bytes if it reshapes all elements."""
+    shape, held, further, strides, stride, _ = step
+    reshapes = (stride is None and not further and not self._keys & NONCONTIGUOUS and dtype is self._dtype
+                and prod(shape) == self.numel())
+    return shape, held, further, None if reshapes else strides, stride, intern_layout(shape, stride, dtype)
 
 
 def laid_out(self: Tensor, shape: Ints, strides: Ints, offset: int) -> Step:
@@ -118,8 +118,8 @@ def step_of(self: Tensor, view: Tensor, apart: bool) -> Step | None:
     if (view is self or view._storage is None or view._storage is not self._storage
             or (view._base is None) is not apart or (view._keys ^ self._keys) & MATH_BITS):
         return None
-    layout = view._layout_of_plans()
-    return layout.shape, array.dtype, view._offset - self._offset, array.strides, layout.stride, layout
+    stride, further = view._layout_of_plans().stride, view._offset - self._offset
+    return with_layout(self, (array.shape, array.dtype, further, array.strides, stride, None), view._dtype)
 
 
 def by_layout(general: Rows, apart: bool = False) -> Rows:
@@ -128,9 +128,9 @@ def by_layout(general: Rows, apart: bool = False) -> Rows:
 
     def learn(self: Tensor, args: tuple[Any, ...], key: Any) -> Tensor:
         if layout is not None:
-            step = with_layout(laid_out(self, *layout(self, *args)), self._dtype)
+            step = with_layout(self, laid_out(self, *layout(self, *args)), self._dtype)
             with suppress(ValueError, OverflowError):  # NumPy has no such array: the general kernel explains it
-                view: Tensor = self._view_by(*step, apart)
+                view: Tensor = self._view_by(step, apart)
                 plans.keep(key, step)
                 return view
         view = general(self, *args)
@@ -147,7 +147,7 @@ def by_layout(general: Rows, apart: bool = False) -> Rows:
         if step:
             plans.missed = 0
             try:
-                return self._view_by(*step, apart)
+                return self._view_by(step, apart)
             except ValueError:  # a view without elements may begin behind the end, which NumPy refuses
                 return general(self, *args)
         plans.missed += 1
@@ -189,8 +189,8 @@ def in_pieces(general: Rows, apart: bool = False) -> Rows:
         if steps:
             try:
                 if apart:
-                    return tuple([fresh(self._view_by(*step, apart)) for step in steps])
-                return mark_multiple(tuple([self._view_by(*step) for step in steps]))
+                    return tuple([fresh(self._view_by(step, apart)) for step in steps])
+                return mark_multiple(tuple([self._view_by(step) for step in steps]))
             except ValueError:
                 steps = None
         return general(self, *args) if steps is None else learn(self, args, key)

@@ -464,7 +464,8 @@ def native_layer_norm(x: Array, shape: Any, weight: Any, bias: Any, eps: float,
     if is_half(x):
         inner = native_layer_norm.prepare(to_opmath(x), shape, to_opmath(weight), to_opmath(bias), eps, alone)
         assert inner is not None
-        return lambda x, shape, weight, bias: narrowed(inner(to_opmath(x), shape, *map(to_opmath, (weight, bias))), x)
+        return lambda x, shape, weight=None, bias=None: narrowed(
+            inner(to_opmath(x), shape, *map(to_opmath, (weight, bias))), x)
     groups = by_row(x.shape, len(shape))
     each = (*x.shape[:x.ndim - len(shape)], *(1,) * len(shape))
     few = Few.of(groups, eps, x, weight, bias)
@@ -472,21 +473,22 @@ def native_layer_norm(x: Array, shape: Any, weight: Any, bias: Any, eps: float,
     loop = loops.layer_norm.taking(x) if by_lines else None
     if few is not None and loop is None:  # in programs, loops begin at fewer elements
         short = few.normalised if alone else few.with_moments(each)
-        return lambda x, shape, weight, bias: short(x, weight, bias)
+        return lambda x, shape, weight=None, bias=None: short(x, weight, bias)
     if loop is not None and x.size < BLOCK:
         outer, rows, dtype = x.shape, groups.shape, x.dtype
         factor, shift = (np.full(rows[1], number, dtype) for number in (1, 0))  # without weight or bias
 
-        def at_once(x: Array, shape: Any, weight: Any, bias: Any) -> Any:
-            out, middle, rstd = np.empty(rows, dtype), np.empty(each, dtype), np.empty(each, dtype)
-            loop(x.reshape(rows), factor if weight is None else weight, shift if bias is None else bias, eps, out,
-                 middle, rstd)
-            return out.reshape(outer) if alone else (out.reshape(outer), middle, rstd)
+        def at_once(x: Array, shape: Any, weight: Any = None, bias: Any = None) -> Any:
+            out, middle = np.empty(outer, dtype), np.empty(each, dtype)
+            rstd = middle if alone else np.empty(each, dtype)  # without a reader, one takes the place of both
+            loop(x.reshape(rows), factor if weight is None else weight, shift if bias is None else bias, eps,
+                 out.reshape(rows), middle, rstd)
+            return out if alone else (out, middle, rstd)
 
         if all(given is None or given.flags.c_contiguous for given in (weight, bias)):
             return at_once
 
-    def run(x: Array, shape: Any, weight: Any, bias: Any) -> Any:
+    def run(x: Array, shape: Any, weight: Any = None, bias: Any = None) -> Any:
         if by_lines:
             weight, bias = [None if given is None else given.reshape(-1) for given in (weight, bias)]
             out, middle, rstd = normalised_rows(x.reshape(groups.shape), weight, bias, eps)
@@ -505,8 +507,7 @@ def layer_norm(x: Array, shape: Any, weight: Any = None, bias: Any = None, eps: 
     if not x.size or not (x.dtype.char in "fd" or is_half(x)) or not shape or x.shape[-len(shape):] != shape or any(
             given is not None and (given.dtype is not x.dtype or given.shape != shape) for given in (weight, bias)):
         return None
-    run = native_layer_norm.prepare(x, shape, weight, bias, eps, True)
-    return lambda x, shape, weight=None, bias=None: run(x, shape, weight, bias)  # type: ignore[misc]
+    return native_layer_norm.prepare(x, shape, weight, bias, eps, True)
 
 
 def narrowed(found: Any, like: Array) -> Any:

@@ -178,7 +178,8 @@ FEW = 1 << 10  #: most pairs for which comparing beats sorting
 def isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
     x, among = to_opmath(np.asarray(elements)), to_opmath(np.asarray(test_elements))
     if x.size * among.size <= FEW:
-        found = (x[..., None] == among.reshape(-1)).any(-1)
+        found = x == among.reshape(()) if among.size == 1 else np.logical_or.reduce(
+            x[..., None] == among.reshape(-1), -1)
         return ~found if invert else found
     return np.isin(x, among, invert=invert)
 
