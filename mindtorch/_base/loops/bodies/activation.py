@@ -12,12 +12,6 @@ from .normals import log
 from .writing import FLOATS, bits_of, f32, f64, float_of, fma, i32, loop, polynomial, wide_polynomial
 
 
-@loop("float32[::1]", "float32[::1]")
-def cube(x: Any, out: Any) -> None:
-    for i in range(len(x)):
-        out[i] = x[i] * x[i] * x[i]
-
-
 @loop("float32[::1]", "float32[::1]", "float32", "float32[::1]")
 def threshold_backward(grad: Any, x: Any, threshold: Any, out: Any) -> None:
     for i in range(len(x)):
@@ -129,42 +123,38 @@ def gelu_backward_of(grad: Any, x: Any) -> Any:
     return grad * (normal_cdf(x) + x * (DENSITY * exp(f32(-0.5) * (x * x))))
 
 
-@loop("float32[::1]", "float32[::1]")
-def sigmoid(x: Any, out: Any) -> None:
-    for i in range(len(x)):
-        out[i] = sigmoid_of(x[i])
+@njit
+def erf_of(x: Any) -> Any:
+    size = abs(x)
+    near = fma(polynomial(x * x, ERF), x, x)
+    far = f32(1) - exp(fma(polynomial(size, ERF_FAR), size, -size))
+    return far if size > ERF_NEAR and x > f32(0) else -far if size > ERF_NEAR else near
 
 
-@loop("float32[::1]", "float32[::1]")
-def silu(x: Any, out: Any) -> None:
-    for i in range(len(x)):
-        out[i] = silu_of(x[i])
-
-
-@loop("float32[::1]", "float32[::1]")
-def gelu(x: Any, out: Any) -> None:
-    for i in range(len(x)):
-        out[i] = gelu_of(x[i])
-
-
-@loop("float32[::1]", "float32[::1]")
-def erf(x: Any, out: Any) -> None:
-    for i in range(len(x)):
-        size = abs(x[i])
-        near = fma(polynomial(x[i] * x[i], ERF), x[i], x[i])
-        far = f32(1) - exp(fma(polynomial(size, ERF_FAR), size, -size))
-        out[i] = far if size > ERF_NEAR and x[i] > f32(0) else -far if size > ERF_NEAR else near
-
-
-@loop("float32[::1]", "float32[::1]")
-def erfinv(x: Any, out: Any) -> None:
+@njit
+def erfinv_of(x: Any) -> Any:
     """Compute the inverse of erf in float64, but for the logarithm: infinite at -1 and 1, NaN beyond."""
-    for i in range(len(x)):
-        rest = fma(x[i], -x[i], f32(1))
-        w = -f64(log(rest if rest > f32(0) else f32(1)))
-        factor = wide_polynomial(w - 2.5, ERFINV) if w < 5.0 else wide_polynomial(np.sqrt(w) - 3.0, ERFINV_FAR)
-        inside = f32(factor * x[i])
-        out[i] = inside if rest > f32(0) else f32(x[i] * f32(np.inf)) if rest == f32(0) else f32(np.nan)
+    rest = fma(x, -x, f32(1))
+    w = -f64(log(rest if rest > f32(0) else f32(1)))
+    factor = wide_polynomial(w - 2.5, ERFINV) if w < 5.0 else wide_polynomial(np.sqrt(w) - 3.0, ERFINV_FAR)
+    inside = f32(factor * x)
+    return inside if rest > f32(0) else f32(x * f32(np.inf)) if rest == f32(0) else f32(np.nan)
+
+
+def of_each(name: str, function: Any) -> None:
+    """Build the loop that computes a function of each element."""
+    @loop("float32[::1]", "float32[::1]", name=name)
+    def body(x: Any, out: Any) -> None:
+        for i in range(len(x)):
+            out[i] = function(x[i])
+
+
+of_each("cube", njit(lambda x: x * x * x))
+of_each("sigmoid", sigmoid_of)
+of_each("silu", silu_of)
+of_each("gelu", gelu_of)
+of_each("erf", erf_of)
+of_each("erfinv", erfinv_of)
 
 
 @loop("float32[::1]", "float32[::1]", "float32[::1]")

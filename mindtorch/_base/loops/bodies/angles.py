@@ -64,6 +64,7 @@ BLOCK = 512
 
 def of_each(name: str, function: Any) -> None:
     """Build the loop that computes a function of each element, also in place."""
+    @loop("float32[::1]", "float32[::1]", name=name)
     def body(x: Any, out: Any) -> None:
         kept = np.empty(BLOCK, f32)
         for start in range(0, len(x), BLOCK):
@@ -72,9 +73,6 @@ def of_each(name: str, function: Any) -> None:
                 kept[i] = part[i]
             for i in range(len(part)):
                 result[i] = function(kept[i])
-
-    body.__name__ = body.__qualname__ = name
-    loop("float32[::1]", "float32[::1]")(body)
 
 
 of_each("asin", asin)

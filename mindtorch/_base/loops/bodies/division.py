@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numba.extending import intrinsic
 
-from .half import from_bfloat16, from_float16, to_bfloat16, to_float16
+from .half import HALVES
 from .writing import FLOATS, fma, loop
 
 remainder_of: Any = intrinsic(lambda typing, x, y: (
@@ -19,7 +19,6 @@ INFINITE = math.inf
 
 #: How elements of an array become the numbers of the computation, and how those become elements again.
 as_is = njit(inline="always")(lambda x: x)
-HALVES = {"float16": (from_float16, to_float16), "bfloat16": (from_bfloat16, to_bfloat16)}
 
 
 def division(name: str, finish: Callable[[Any, Any, Any], Any], half: str = "") -> None:
@@ -31,7 +30,7 @@ def division(name: str, finish: Callable[[Any, Any, Any], Any], half: str = "") 
     """
     finished = njit(inline="always")(finish)
     read, write = HALVES[half] if half else (as_is, as_is)
-    single = bool(half)
+    single, numbers, of = bool(half), "uint16[::1]" if half else "T[::1]", () if half else FLOATS
 
     @njit(inline="always")
     def step(x: Any, y: Any, limit: Any, out: Any, i: Any) -> Any:
@@ -42,6 +41,7 @@ def division(name: str, finish: Callable[[Any, Any, Any], Any], half: str = "") 
         out[i] = write(finished(x, y, rest if x > 0 else -rest if x < 0 else x))
         return not (quotient < limit and divisor < INFINITE)
 
+    @loop(numbers, numbers, numbers, of=of, name=f"{name}_{half}" if half else name)
     def body(x: Any, y: Any, out: Any) -> None:
         limit, left = np.float32(1 << 22) if single else x.dtype.type(1 << (22 if x.itemsize == 4 else 51)), False
         if len(y) == 1:
@@ -56,12 +56,6 @@ def division(name: str, finish: Callable[[Any, Any, Any], Any], half: str = "") 
                 dividend, divisor = read(x[i]), read(y[i if len(y) > 1 else 0])
                 if not (np.floor(abs(dividend) / abs(divisor)) < limit and abs(divisor) < INFINITE):
                     out[i] = write(finished(dividend, divisor, remainder_of(dividend, divisor)))
-
-    body.__name__ = body.__qualname__ = f"{name}_{half}" if half else name
-    if half:
-        loop("uint16[::1]", "uint16[::1]", "uint16[::1]")(body)
-    else:
-        loop("T[::1]", "T[::1]", "T[::1]", of=FLOATS)(body)
 
 
 def quotient_below(rounded: Any) -> Callable[[Any, Any, Any], Any]:
@@ -83,19 +77,17 @@ def divisions_of_half(half: str) -> None:
     division("floor_divide", quotient_below(rounded), half)
     truncated = njit(inline="always")(lambda x, y: np.trunc(rounded(x / y)))
 
+    @loop("uint16[::1]", "uint16[::1]", "uint16[::1]", name=f"trunc_divide_{half}")
     def body(x: Any, y: Any, out: Any) -> None:
         for i in range(len(x)):
             out[i] = write(truncated(read(x[i]), read(y[i if len(y) > 1 else 0])))
-
-    body.__name__ = body.__qualname__ = f"trunc_divide_{half}"
-    loop("uint16[::1]", "uint16[::1]", "uint16[::1]")(body)
 
 
 division("fmod", lambda x, y, rest: rest)
 division("remainder", lambda x, y, rest: rest + y if rest != 0 and (y < 0) != (rest < 0) else rest)
 division("floor_divide", quotient_below(as_is))
-divisions_of_half("float16")
-divisions_of_half("bfloat16")
+for _half in HALVES:
+    divisions_of_half(_half)
 
 
 @loop("T[::1]", "T[::1]", "T[::1]", of=("int32", "int64"))

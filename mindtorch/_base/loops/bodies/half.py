@@ -9,16 +9,6 @@ from .writing import bits_of, float_of, i32, loop, narrowed, u16, u32, widened
 
 
 @njit
-def from_float16(bits: Any) -> Any:
-    return widened(bits)
-
-
-@njit
-def to_float16(x: Any) -> Any:
-    return narrowed(x)
-
-
-@njit
 def from_bfloat16(bits: Any) -> Any:
     return float_of(i32(u32(bits) << u32(16)))
 
@@ -32,59 +22,40 @@ def to_bfloat16(x: Any) -> Any:
     return u16(rounded) if x == x else u16((upper & u32(0x8000)) | u32(0x7FC0))
 
 
-@loop("uint16[::1]", "float32[::1]")
-def widen_float16(x: Any, out: Any) -> None:
-    for i in range(len(x)):
-        out[i] = from_float16(x[i])
+#: By dtype, how bits become numbers of float32, and how those become bits again.
+HALVES = {"float16": (widened, narrowed), "bfloat16": (from_bfloat16, to_bfloat16)}
 
 
-@loop("float32[::1]", "uint16[::1]")
-def narrow_float16(x: Any, out: Any) -> None:
-    for i in range(len(x)):
-        out[i] = to_float16(x[i])
+def loops_of(half: str) -> None:
+    """Build the loops that convert a dtype of half precision to float32, and back, and the one that computes in it."""
+    read, write = HALVES[half]
 
-
-@loop("uint16[::1]", "float32[::1]")
-def widen_bfloat16(x: Any, out: Any) -> None:
-    for i in range(len(x)):
-        out[i] = from_bfloat16(x[i])
-
-
-@loop("float32[::1]", "uint16[::1]")
-def narrow_bfloat16(x: Any, out: Any) -> None:
-    for i in range(len(x)):
-        out[i] = to_bfloat16(x[i])
-
-
-@loop("uint16[::1]", "uint16[::1]", "uint16[::1]", "int64")
-def arithmetic_float16(x: Any, y: Any, out: Any, operation: Any) -> None:
-    """Compute the operation that ``operation`` numbers in ``ARITHMETIC``, in float16."""
-    if operation == 0:
+    @loop("uint16[::1]", "float32[::1]", name=f"widen_{half}")
+    def widen(x: Any, out: Any) -> None:
         for i in range(len(x)):
-            out[i] = to_float16(from_float16(x[i]) + from_float16(y[i]))
-    elif operation == 1:
+            out[i] = read(x[i])
+
+    @loop("float32[::1]", "uint16[::1]", name=f"narrow_{half}")
+    def narrow(x: Any, out: Any) -> None:
         for i in range(len(x)):
-            out[i] = to_float16(from_float16(x[i]) - from_float16(y[i]))
-    elif operation == 2:
-        for i in range(len(x)):
-            out[i] = to_float16(from_float16(x[i]) * from_float16(y[i]))
-    else:
-        for i in range(len(x)):
-            out[i] = to_float16(from_float16(x[i]) / from_float16(y[i]))
+            out[i] = write(x[i])
+
+    @loop("uint16[::1]", "uint16[::1]", "uint16[::1]", "int64", name=f"arithmetic_{half}")
+    def arithmetic(x: Any, y: Any, out: Any, operation: Any) -> None:
+        """Compute the operation that ``operation`` numbers in ``ARITHMETIC``."""
+        if operation == 0:
+            for i in range(len(x)):
+                out[i] = write(read(x[i]) + read(y[i]))
+        elif operation == 1:
+            for i in range(len(x)):
+                out[i] = write(read(x[i]) - read(y[i]))
+        elif operation == 2:
+            for i in range(len(x)):
+                out[i] = write(read(x[i]) * read(y[i]))
+        else:
+            for i in range(len(x)):
+                out[i] = write(read(x[i]) / read(y[i]))
 
 
-@loop("uint16[::1]", "uint16[::1]", "uint16[::1]", "int64")
-def arithmetic_bfloat16(x: Any, y: Any, out: Any, operation: Any) -> None:
-    """Compute the operation that ``operation`` numbers in ``ARITHMETIC``, in bfloat16."""
-    if operation == 0:
-        for i in range(len(x)):
-            out[i] = to_bfloat16(from_bfloat16(x[i]) + from_bfloat16(y[i]))
-    elif operation == 1:
-        for i in range(len(x)):
-            out[i] = to_bfloat16(from_bfloat16(x[i]) - from_bfloat16(y[i]))
-    elif operation == 2:
-        for i in range(len(x)):
-            out[i] = to_bfloat16(from_bfloat16(x[i]) * from_bfloat16(y[i]))
-    else:
-        for i in range(len(x)):
-            out[i] = to_bfloat16(from_bfloat16(x[i]) / from_bfloat16(y[i]))
+for _half in HALVES:
+    loops_of(_half)

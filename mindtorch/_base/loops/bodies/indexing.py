@@ -45,7 +45,9 @@ def second(x: Any, y: Any) -> Any:
 
 def combining(name: str, operation: Callable[[Any, Any], Any], *kinds: str) -> None:
     """Build the loops that combine values with elements of boxes: at rows of their own, or at the same rows in all."""
+    of = ("int32", "int64", *kinds)
 
+    @loop("T[:,:,::1]", "int64[:,:,::1]", "T[:,:,::1]", of=of, name=f"{name}_at_each")
     def at_each(out: Any, at: Any, values: Any) -> None:
         for k in range(len(at)):
             box, places, given = out[k], at[k], values[k]
@@ -54,16 +56,13 @@ def combining(name: str, operation: Callable[[Any, Any], Any], *kinds: str) -> N
                     place = u64(places[row, i])
                     box[place, u64(i)] = operation(box[place, u64(i)], given[row, i])
 
+    @loop("T[:,:,::1]", "int64[::1]", "T[:,:,::1]", of=of, name=f"{name}_at_rows")
     def at_rows(out: Any, at: Any, values: Any) -> None:
         for k in range(len(out)):
             for row in range(len(at)):
                 line, given = out[k, u64(at[row])], values[k, row]
                 for i in range(len(line)):
                     line[i] = operation(line[i], given[i])
-
-    for body, places in ((at_each, "int64[:,:,::1]"), (at_rows, "int64[::1]")):
-        body.__name__ = body.__qualname__ = f"{name}_{body.__name__}"
-        loop("T[:,:,::1]", places, "T[:,:,::1]", of=("int32", "int64", *kinds))(body)
 
 
 combining("add", operator.add, *FLOATS)
@@ -152,6 +151,7 @@ def all_places(x: Any, out: Any, rows: Any, width: Any, line: Any) -> None:
 def of_lines(name: str, operation: Callable[[Any, Any], Any], lines_first: bool) -> None:
     """Build the loop of arithmetic between rows and another row, or a column. A single row is broadcast to all."""
 
+    @loop("float32[:,::1]", "float32[:,::1]", "float32[:,::1]", name=name)
     def body(x: Any, y: Any, out: Any) -> None:
         for row in range(len(x)):
             line, result, other = x[row], out[row], y[row if len(y) > 1 else 0]
@@ -162,9 +162,6 @@ def of_lines(name: str, operation: Callable[[Any, Any], Any], lines_first: bool)
             else:
                 for i in range(len(line)):
                     result[i] = operation(line[i], other[i]) if lines_first else operation(other[i], line[i])
-
-    body.__name__ = body.__qualname__ = name
-    loop("float32[:,::1]", "float32[:,::1]", "float32[:,::1]")(body)
 
 
 of_lines("add_to_lines", operator.add, True)

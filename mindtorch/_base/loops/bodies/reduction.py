@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from .half import from_bfloat16, from_float16
+from .half import HALVES
 from .writing import FLOATS, SUMS, bits_of, f32, f64, float_of, i32, loop, ordered, plus as plus, u64
 
 #: Below the keys of all numbers.
@@ -41,6 +41,7 @@ def of_lines(name: str, kind: str, widen: Callable[[Any], Any]) -> None:
             some += widen(piece[i])
         return some
 
+    @loop(f"{kind}[:,::1]", "float32[::1]", fastmath=SUMS, name=name)
     def body(x: Any, out: Any) -> None:
         whole = x.shape[1] - x.shape[1] % TOGETHER
         for row in range(len(x)):
@@ -49,13 +50,10 @@ def of_lines(name: str, kind: str, widen: Callable[[Any], Any]) -> None:
                 total += sum_of(x[row, start:min(start + 2048, whole)])
             out[row] = f32(total)
 
-    body.__name__ = body.__qualname__ = name
-    loop(f"{kind}[:,::1]", "float32[::1]", fastmath=SUMS)(body)
-
 
 of_lines("sum_lines", "float32", njit(lambda x: x))
-of_lines("sum_float16_lines", "uint16", from_float16)
-of_lines("sum_bfloat16_lines", "uint16", from_bfloat16)
+for _half, (_read, _) in HALVES.items():
+    of_lines(f"sum_{_half}_lines", "uint16", _read)
 
 
 @loop("float32[:,::1]", "float32[::1]", fastmath=SUMS)

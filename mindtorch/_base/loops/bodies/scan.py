@@ -14,6 +14,7 @@ def running(name: str, operation: Callable[[Any, Any], Any], first: float) -> No
     """Build the loop that combines the elements up to each step, for some of the inner places; the running value is
     float64, as in PyTorch.
     """
+    @loop("T[:,:,::1]", "T[:,:,::1]", "int64", "int64", of=FLOATS, name=name)
     def body(x: Any, out: Any, start: Any, stop: Any) -> None:
         totals = np.empty(stop - start)
         for k in range(len(x)):
@@ -29,9 +30,6 @@ def running(name: str, operation: Callable[[Any, Any], Any], first: float) -> No
                     for i in range(len(totals)):
                         totals[i] = operation(totals[i], f64(line[i]))
                         result[i] = totals[i]
-
-    body.__name__ = body.__qualname__ = name
-    loop("T[:,:,::1]", "T[:,:,::1]", "int64", "int64", of=FLOATS)(body)
 
 
 running("cumsum", operator.add, 0.0)

@@ -24,12 +24,14 @@ SUMS = {"reassoc"}
 FLOATS = ("float32", "float64")
 
 
-def loop(*arrays: str, fastmath: Any = False, result: str = "void", of: tuple[str, ...] = ()) -> Callable[[Any], Any]:
-    """Register a function of arrays and numbers of these types as a loop; or as one for each dtype of ``of``, which
-    takes the place of ``T``.
+def loop(*arrays: str, fastmath: Any = False, result: str = "void", of: tuple[str, ...] = (),
+         name: str = "") -> Callable[[Any], Any]:
+    """Register a function of arrays and numbers of these types as a loop, perhaps of another name; or as one for each
+    dtype of ``of``, which takes the place of ``T``.
     """
 
     def decorate(function: Any) -> Any:
+        function.__name__ = function.__qualname__ = name or function.__name__
         for kind in of or ("T",):
             types = ", ".join(re.sub(r"\bT\b", kind, array) for array in arrays)
             LOOPS[f"{function.__name__}_{kind}" if of else function.__name__] = partial(
