@@ -107,18 +107,16 @@ class Task(Node):
         """Return the positions of a node's inputs whose gradients are needed, or None for all, as outside this pass."""
         if self.narrowed is None or node not in self.narrowed:
             return None
-        return {i for i, target, _ in node._links if not self.is_idle(target)}
-
-    def is_idle(self, target: Node) -> bool:
-        """Return True if a gradient for a node is not needed."""
-        return self.narrowed is not None and target not in self.needed and target not in self.captures  # type: ignore[operator]
+        return {i for i, *_ in self.needed_among(node._links)}
 
     def needed_among(self, links: Sequence[Link]) -> list[Link]:
-        """Return the links whose gradients are needed."""
-        return [link for link in links if not self.is_idle(link[1])]
+        """Return the links whose gradients are needed: by nodes that run, or because they are captured."""
+        return [link for link in links if link[1] in self.captures or self.runs(link[1])]
 
     def runs(self, node: Node) -> bool:
-        """Return True if a node whose gradients have arrived runs: others only have theirs captured."""
+        """Return True if a node whose gradients have arrived runs: others only have theirs captured. All do without
+        inputs to look for; a node that has unfolded since is run if no node was narrowed.
+        """
         return (self.needed is None or node in self.needed or node is self
                 or (self.narrowed is None and node not in self.captures))
 
