@@ -24,6 +24,11 @@ MOVES: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = {
     "pixel_shuffle": (lambda lib, x: lib.nn.functional.pixel_shuffle(x, 2), (1, 8, 2, 3)),
     "pixel_shuffle of one channel": (lambda lib, x: lib.nn.functional.pixel_unshuffle(x, 2), (2, 1, 4, 4)),
     "repeat": (lambda lib, x: x.repeat(2, 1, 3), (3, 4)),
+    "tril of many": (lambda lib, x: x.tril(2), (50, 60)),
+    "diag_embed of many": (lambda lib, x: lib.diag_embed(x), (9, 20)),
+    "roll of many": (lambda lib, x: x.roll((3, -1), (0, 1)), (50, 60)),
+    "unbind_copy": (lambda lib, x: lib.stack(lib.unbind_copy(x, 1)), (3, 4)),
+    "split_with_sizes_copy": (lambda lib, x: lib.cat(lib.split_with_sizes_copy(x, [2, 0, 1])), (3, 4)),
     "a single element": (lambda lib, x: x.flip(0), ()),
     "no element": (lambda lib, x: x.roll(1, 0), (0, 4)),
 }
@@ -92,12 +97,14 @@ def values(shape: tuple[int, ...], dtype: Any, times: int) -> Any:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.bool,
-                                   torch.complex64], ids=str)
+                                   torch.complex64, torch.complex128], ids=str)
 @pytest.mark.parametrize("name", MOVES)
 def test_elements_come_where_they_came_before(name: str, dtype: Any) -> None:
     call, shape = MOVES[name]
     for times in (1, 2, 3):
         x = values(shape, dtype, times)
+        assert_same(call(mindtorch, port(x, mindtorch)), call(torch, x))
+        x = values(shape[::-1], dtype, times).permute(*range(len(shape))[::-1])  # in another order in memory
         assert_same(call(mindtorch, port(x, mindtorch)), call(torch, x))
 
 

@@ -37,7 +37,7 @@ from .views import COMPOSED, VIEWS
 OF_ANY_STRIDES = {"clone", "_to_copy", "linear", "matmul", "constant_pad_nd", "scaled_dot_product_attention",
                   "select_backward", "slice_backward",
                   *[f"grid_sampler_{dims}d{part}" for dims in (2, 3) for part in ("", "_backward")]}
-NEW = {"max_pool1d"}  #: composites that return a view of a new tensor, where PyTorch returns the tensor
+NEW = {"max_pool1d", "rot90"}  #: composites that return a view of a new tensor, where PyTorch returns the tensor
 
 
 def with_plans(op: Operator, function: Callable[..., Any], **traits: bool) -> Kernel:
@@ -46,7 +46,7 @@ def with_plans(op: Operator, function: Callable[..., Any], **traits: bool) -> Ke
         planned = by_plan(function)
         return Kernel(planned, function, planned, **traits)
     row = AT_ONCE.get(op.name) or COPIES.get(op.name)
-    if row is None and (row := through_view(op)) is not None:
+    if row is MOVES or (row is None and (row := through_view(op)) is not None):
         traits["strided"] = True
     if (by_plan := COMPOSED.get(op.name)) is not None:
         planned, traits["strided"] = unless_redirected(by_plan(function), function), True
@@ -70,7 +70,8 @@ def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
     """Return the kernel that computes a composite by plans, given its row in ``AT_ONCE``. Until a plan is made, the
     composite computes, with all checks; a row that is ``Prepared`` is sure of what it takes, so it computes at once.
     """
-    sure, plans, shape = isinstance(row, Prepared), Plans(1 << 6 if row is MOVES else 1 << 10), Shape.of(op)
+    few = row is MOVES or op.schema.returns_list  # whose plans keep tables
+    sure, plans, shape = isinstance(row, Prepared), Plans(1 << 6 if few else 1 << 10), Shape.of(op)
     prepare: Callable[..., Rows | None] = row.prepare if sure else moved(general) if row is MOVES else row
     if not shape.leading:
         shape = shape._replace(taken=getattr(row, "count", int(op.schema.parameters[0].is_tensor)))
@@ -101,7 +102,12 @@ def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
             spec = Spec(result._array.shape, result._dtype, stride)
         with untold():
             run = prepare(*[array_of(arg) for arg in args])
-        return UNFIT if run is None else Plan(op, run, spec, ())
+        if run is None:
+            return UNFIT
+        plan = Plan(op, run, spec, ())
+        if op.schema.returns_list:
+            plan.pack = result.__class__
+        return plan
 
     return by_layouts(plans, shape, first, general)
 
@@ -140,9 +146,10 @@ WRITTEN = {"select_scatter": "select.int", "slice_scatter": "slice.Tensor", "dia
 
 
 def through_view(op: Operator) -> Callable[..., Rows | None] | None:
-    """Return what prepares the copy of a view, or a write to a view of a copy; None for other operators."""
+    """Return what prepares the copy of a view, or of several, or a write to a view of a copy; None for other operators.
+    """
     name = WRITTEN.get(op.name) or op.name.replace("_copy", "", 1)
-    if op.family != "views" or name == op.name or op.functional or op.schema.returns_list:
+    if op.family != "views" or name == op.name or op.functional:
         return None
     writes, beyond, call = op.name in WRITTEN, name == "as_strided", registry[name].call
 
@@ -154,26 +161,33 @@ def through_view(op: Operator) -> Callable[..., Rows | None] | None:
             return None
         order, back = found  # in which the dimensions are contiguous memory, which NumPy views as any array
         whole = from_array(x, dtype) if in_rows else strided(x.transpose(order), back, dtype, stride)
-        view: Any = call(whole, *args[writes:])
-        if view._keys & ~NONCONTIGUOUS != CPU or (writes and args[0].shape != view.shape):
-            return None
-        seen, start = view._array, view._offset * view._array.itemsize if view._array.size else 0
-        shape, kind, strides = seen.shape, seen.dtype, seen.strides
+        made: Any = call(whole, *args[writes:])
+        views, layouts = made if made.__class__ is tuple else (made,), []
+        for view in views:
+            if view._keys & ~NONCONTIGUOUS != CPU or (writes and args[0].shape != view.shape):
+                return None
+            seen = view._array
+            start = view._offset * seen.itemsize if seen.size else 0
+            layouts.append((seen.shape, seen.dtype, start, seen.strides))
 
-        def viewed(x: np.ndarray) -> np.ndarray:
-            memory: Any = x if in_rows else x.transpose(order)  # NumPy's memory views know its own dtypes
-            return np.ndarray(shape, kind, memory.view(f"u{x.itemsize}") if own else memory, start, strides)
+        def viewed(x: np.ndarray) -> list[np.ndarray]:
+            memory: Any = x if in_rows else x.transpose(order)
+            if own:  # NumPy's memory views know its own dtypes
+                memory = memory.view(f"u{x.itemsize}")
+            return [np.ndarray(shape, kind, memory, start, strides) for shape, kind, start, strides in layouts]
 
         def copied(x: np.ndarray) -> np.ndarray | None:
-            return None if beyond and not is_whole(x) else viewed(x).copy()
+            return None if beyond and not is_whole(x) else viewed(x)[0].copy()
 
         def written(x: np.ndarray, src: np.ndarray) -> np.ndarray | None:
             if not is_whole(x):
                 return None
             out = x.copy("K")
-            viewed(out)[...] = src
+            viewed(out)[0][...] = src
             return out
 
+        if made is views:
+            return lambda x: [view.copy() for view in viewed(x)]
         return written if writes else copied
 
     return prepare
@@ -186,4 +200,4 @@ def is_whole(x: np.ndarray) -> bool:
 
 def moved(general: Rows) -> Callable[..., Rows | None]:
     """Return what prepares a composite that only moves elements: it moves their numbers once."""
-    return moving(lambda numbers, *settings: general(from_array(numbers, int64), *settings)._array)
+    return moving(lambda numbers, *settings: general(from_array(numbers, int64), *settings)._array, 1 << 14)

@@ -94,24 +94,24 @@ class Copied:
 MOST = 1 << 11
 
 
-def moving(function: Rows) -> Callable[..., Rows | None]:
+def moving(function: Rows, most: int = MOST) -> Callable[..., Rows | None]:
     """Return what prepares a function that only moves elements of an array, with zeros in holes: it moves the elements'
-    numbers once. Returns None for large arrays.
+    numbers once. Returns None for more than ``most`` elements.
     """
-    def prepare(x: ndarray, *settings: Any) -> Rows | None:
-        if not 0 < x.size <= MOST or not x.ndim:
+    def prepare(x: np.ndarray, *settings: Any) -> Rows | None:
+        if not 0 < x.size <= most or not x.ndim:
             return None
         places = function(np.arange(1, x.size + 1).reshape(x.shape), *settings) - 1
-        if places.size > MOST:
+        if places.size > most:
             return None
-        holes = np.flatnonzero(places < 0)
-        if not holes.size:
+        filled = np.flatnonzero(places >= 0)
+        if filled.size == places.size:
             return methodcaller("take", places)
-        places = np.maximum(places, 0)
+        shape, sources = places.shape, places.take(filled)
 
-        def move(x: ndarray) -> ndarray:
-            moved = x.take(places)
-            moved.put(holes, 0)
+        def move(x: np.ndarray) -> np.ndarray:
+            moved = np.zeros(shape, x.dtype)
+            moved.put(filled, x.take(sources))
             return moved
 
         return move

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import lru_cache, reduce
 from math import prod
 from typing import Any
 
@@ -109,9 +109,24 @@ def repeat_interleave(repeats: Array, output_size: int | None = None) -> Array:
 BAND = 128
 
 
-def triangle(cut: Callable[[Array, int], Array]) -> Callable[..., Array]:
-    """Return the kernel of ``tril`` or ``triu`` from NumPy's function, which compares the positions of all elements."""
+KEPT = 1 << 17  #: most bytes of a mask that is kept
+
+
+@lru_cache(1 << 6)
+def mask_of(lower: bool, rows: int, columns: int, diagonal: int, size: int) -> Array:
+    """Return the bits of a triangle's elements of so many bytes: all of them, or none outside of it."""
+    return -(np.tril if lower else np.triu)(np.ones((rows, columns), f"i{size}"), diagonal)
+
+
+def triangle(cut: Callable[[Array, int], Array]) -> Prepared:
+    """Return the row of ``tril`` or ``triu`` from NumPy's function, which compares the positions of all elements."""
     lower = cut is np.tril
+
+    def prepare(x: Array, diagonal: int = 0) -> Rows | None:
+        if x.ndim < 2 or not 0 < prod(x.shape[-2:]) * x.itemsize <= KEPT or x.itemsize > 8 or x.size >= LARGE:
+            return None
+        bits = mask_of(lower, *x.shape[-2:], diagonal, x.itemsize)
+        return lambda x: np.bitwise_and(x.view(bits.dtype), bits).view(x.dtype)
 
     def row(x: Array, diagonal: int = 0) -> Array:
         if x.size < LARGE:
@@ -132,11 +147,17 @@ def triangle(cut: Callable[[Array, int], Array]) -> Callable[..., Array]:
         each_block(work, rows, max(LARGE // 2 * rows // x.size, height), x.size)
         return out
 
-    return row
+    return Prepared(prepare, plain=row)
 
 
-def flip(x: Array, dims: Ints) -> Array:
-    return np.flip(x, dims) if dims and x.ndim else x
+@Prepared
+def flip(x: Array, dims: Ints) -> Callable[[Array], Array]:
+    """Prepare ``flip``: NumPy's index."""
+    places = [slice(None)] * x.ndim
+    for dim in dims if x.ndim else ():
+        places[dim] = slice(None, None, -1)
+    key = tuple(places)
+    return lambda x: x[key].copy("K")
 
 
 # -- composites ------------------------------------------------------------------------------------------------------
@@ -291,9 +312,9 @@ tril, triu = triangle(np.tril), triangle(np.triu)
 CPU_KERNELS.add(Prepared(stack), repeating(tril_indices), repeating(triu_indices))
 CPU_KERNELS.update({
     "cat": Prepared(cat, sure=concatenation),
-    "flip": Prepared(moving(flip), plain=flip),
-    "tril": Prepared(moving(tril), plain=tril),
-    "triu": Prepared(moving(triu), plain=triu),
+    "flip": flip,
+    "tril": tril,
+    "triu": triu,
     "tril_": lambda x, diagonal=0: np.copyto(x, tril(x, diagonal)),
     "triu_": lambda x, diagonal=0: np.copyto(x, triu(x, diagonal)),
     "repeat_interleave.Tensor": repeat_interleave,
