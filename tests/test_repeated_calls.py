@@ -104,7 +104,7 @@ def test_elements_come_where_they_came_before(name: str, dtype: Any) -> None:
     for times in (1, 2, 3):
         x = values(shape, dtype, times)
         assert_same(call(mindtorch, port(x, mindtorch)), call(torch, x))
-        x = values(shape[::-1], dtype, times).permute(*range(len(shape))[::-1])  # in another order in memory
+        x = values(shape[::-1], dtype, times).permute(tuple(range(len(shape)))[::-1])  # in another order in memory
         assert_same(call(mindtorch, port(x, mindtorch)), call(torch, x))
 
 
