@@ -335,7 +335,7 @@ def of_lines(x: np.ndarray, sums: Callable[[np.ndarray], np.ndarray] = in_vector
 @Prepared
 def nansum(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Settled:
     """Prepare the sum without NaN, converted last: the dtype may have no NaN."""
-    settled = summed.prepare(x, dim, keepdim, dtype)
+    settled: Any = summed.prepare(x, dim, keepdim, dtype)
     if x.dtype.kind != "f" and x.dtype.name != "bfloat16":
         return settled
     zero = x.dtype.type(0)
@@ -763,7 +763,9 @@ def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bo
             return sqrt(add(x * x, axis, None, None, keepdim))
 
         return narrowed(euclidean, x.dtype) if is_half(x) else euclidean
-    return reduced(lambda part, axis, keepdims: vector_norm(part, ord, axis, keepdims)).prepare(x, dim, keepdim, dtype)
+    row = reduced(lambda part, axis, keepdims: vector_norm(part, ord, axis, keepdims))
+    settled: Any = row.prepare(x, dim, keepdim, dtype)
+    return settled
 
 
 summed = reduced(total, loops.sum_lines, few_summed, half_total)
