@@ -16,7 +16,7 @@ from ...random import sampling
 from ...random.default import default_generator
 from . import CPU_KERNELS
 from .comparison import INTEGERS, chosen as selected, clamped, extreme
-from .pointwise import exp_of, has_vectors, in_blocks, number, sigmoid
+from .pointwise import copysign, exp_of, has_vectors, in_blocks, number, sigmoid
 from .reduction import to_opmath
 from .special import scipy_function
 
@@ -98,12 +98,15 @@ def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
     if not isfinite(alpha):  # 0 times it would be NaN on the other side
         return np.where(x >= 0, x * scale, np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale)).astype(x.dtype)
     zero, factor = ZEROS[x.dtype], alpha * scale
-    above, below = np.maximum(x, zero), np.minimum(x, zero)
+    if x.size < SHORT:
+        above, below = np.maximum(x, zero), np.minimum(x, zero)
+    else:
+        above, below = x.clip(zero, INFINITIES[x.dtype]), x.clip(-INFINITIES[x.dtype], zero)
     if input_scale != 1:
         below = below * input_scale
     below = np.expm1(below)
     out = (above if scale == 1 else above * scale) + (below if factor == 1 else below * factor)
-    return np.copysign(out, x) if factor >= 0 < scale else out  # the sum of two zeros has lost the sign
+    return copysign(out, x) if factor >= 0 < scale else out  # the sum of two zeros has lost the sign
 
 
 def outside(values: Any, x: Any, lambd: Any) -> Any:
@@ -329,7 +332,7 @@ CPU_KERNELS.update({
     "hardtanh": lambda x, low=-1, high=1: clamped(x, x.dtype.type(low), x.dtype.type(high)),
     "hardtanh_backward": lambda grad, x, low, high: zeroed(grad, np.less_equal(x, low) | np.greater_equal(x, high)),
     "elu": in_blocks(elu),
-    "celu": lambda x, alpha=1.0: elu(x, alpha, 1, 1 / alpha),
+    "celu": in_blocks(lambda x, alpha=1.0: elu(x, alpha, 1, 1 / alpha)),
     "gelu": in_blocks(gelu, writes=True, loop=loops.gelu, settings=("none",)),
     "gelu_backward": in_blocks(gelu_backward, 2, writes=True, loop=loops.gelu_backward, settings=("none",)),
     "silu": in_blocks(silu, writes=True, loop=loops.silu),

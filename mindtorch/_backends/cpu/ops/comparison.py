@@ -20,13 +20,27 @@ def shift(side: Callable[..., Any], x: Any, count: Any) -> Any:
     """Shift by bits. A negative count, or one of all bits or more, leaves 0, or the sign for a right shift."""
     x = np.asarray(x)
     bits = x.dtype.itemsize * 8
-    if isinstance(count, int) and 0 <= count < bits:
-        if side is np.left_shift:  # which NumPy computes number by number
+    if isinstance(count, int):
+        if side is np.left_shift and 0 <= count < bits:  # which NumPy computes number by number
             return np.multiply(x, np.asarray(1 << count).astype(x.dtype))
-        return side(x, x.dtype.type(count))
-    out_of_range = np.less(count, 0) | np.greater_equal(count, bits)
-    rest = np.where(np.less(x, 0), -1, 0).astype(x.dtype) if side is np.right_shift else x.dtype.type(0)
-    return np.where(out_of_range, rest, side(x, np.where(out_of_range, 0, count).astype(x.dtype)))
+        count = x.dtype.type(count if 0 <= count < bits else bits)
+    return side(x, count)
+
+
+def everywhere(value: bool) -> Callable[[Any], Any]:
+    """Return the function of an array whose result is one truth value for each element."""
+    def filled(x: Any) -> Any:
+        out = np.empty(x.shape, bool)
+        out.fill(value)
+        return out
+
+    return filled
+
+
+def of_kinds(kinds: str, function: Callable[[Any], Any], value: bool) -> Callable[[Any], Any]:
+    """Return a test that has one value for all numbers but those of some kinds of dtype."""
+    known = everywhere(value)
+    return lambda x: function(x) if x.dtype.kind in kinds else known(x)
 
 
 #: From this many elements on, ``np.clip``, with its slower call, beats two ufuncs.
@@ -164,9 +178,9 @@ CPU_KERNELS.update({
     "le.Tensor": np.less_equal,
     "gt.Tensor": np.greater,
     "ge.Tensor": np.greater_equal,
-    "isposinf": lambda x: np.equal(x, np.inf),
-    "isneginf": lambda x: np.equal(x, -np.inf),
-    "isreal": lambda x: np.equal(x.imag, 0),
+    "isposinf": of_kinds("fV", lambda x: np.equal(x, np.inf), False),
+    "isneginf": of_kinds("fV", lambda x: np.equal(x, -np.inf), False),
+    "isreal": of_kinds("cV", lambda x: np.equal(x.imag, 0), True),
     **BITS,
     "bitwise_not": np.invert,
     "clamp": clamped,

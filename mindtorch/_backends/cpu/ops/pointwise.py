@@ -19,6 +19,7 @@ from ...common.blocks import BLOCK, LARGE, each_block
 from ...common.lines import lines_and_factors
 from ...common.pointwise import PreparedUfunc
 from . import CPU_KERNELS
+from .comparison import of_kinds
 
 FEW = 1 << 8  #: elements of an array for which several NumPy calls repay a slow one
 #: The factors that turn exponents of e into exponents of 2, by sign.
@@ -441,7 +442,7 @@ CPU_KERNELS.update({
     "deg2rad": lambda x: x * x.dtype.type(pi / 180),  # NumPy has no SIMD loop of it
     "rad2deg": lambda x: x * x.dtype.type(180 / pi),  # NumPy rounds the quotient otherwise
     "abs": np.absolute,
-    "signbit": lambda x: np.signbit(x) if x.dtype.kind == "f" else np.less(x, 0),
+    "signbit": of_kinds("fiV", lambda x: np.signbit(x) if x.dtype.kind == "f" else np.less(x, 0), False),
     "reciprocal": lambda x: 1 / x,
     "rsqrt": rsqrt,
     "sigmoid": in_blocks(sigmoid, writes=True, loop=loops.sigmoid),
