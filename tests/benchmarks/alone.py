@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import select
 import subprocess
 import sys
@@ -27,6 +28,15 @@ REST = 0.03
 #: Seconds of calls that do not count, after a rest: Linux may wake a thread where its caller runs, and the first calls
 #: then take some milliseconds more.
 WARM = 0.02
+#: What pins OpenBLAS to another processor's kernels.
+PINS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+
+
+def leave_out_pins(module: str) -> None:
+    """Start a command anew without them: OpenBLAS is to choose its kernels for this processor, as MKL does."""
+    if pinned := [name for name in PINS if name in os.environ]:
+        print(f"without {', '.join(f'{name}={os.environ.pop(name)}' for name in pinned)}", flush=True)
+        os.execv(sys.executable, [sys.executable, "-m", module, *sys.argv[1:]])
 
 
 # -- in a library's process --------------------------------------------------------------------------------------------

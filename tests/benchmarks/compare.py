@@ -21,10 +21,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import drawn, programs, rows, small
-from .alone import Library, alternated
-
-#: What pins OpenBLAS to another processor's kernels.
-PINS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+from .alone import Library, alternated, leave_out_pins
 
 
 def import_seconds(module: str) -> float:
@@ -76,9 +73,7 @@ def main() -> int:
     parser.add_argument("--shares", action="store_true", help="say how much is Python, NumPy and memory (needs perf)")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a row exceeds its ratio")
     options = parser.parse_args()
-    if pinned := [name for name in PINS if name in os.environ]:
-        print(f"without {', '.join(f'{name}={os.environ.pop(name)}' for name in pinned)}", flush=True)
-        os.execv(sys.executable, [sys.executable, "-m", "tests.benchmarks.compare", *sys.argv[1:]])
+    leave_out_pins("tests.benchmarks.compare")
     if options.drawn:
         drawn.compare_drawn(options.drawn, options.seed, options.names)
         return 0
