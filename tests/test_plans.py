@@ -52,6 +52,21 @@ def test_linear_of_an_input_of_other_strides_has_a_plan():
     assert [event.plan.made for event in trace.events if event.op == "linear"] == [False]
 
 
+@pytest.mark.parametrize(("op", "call"), [
+    ("value_selecting_reduction_backward", lambda x: x.max(1)[0]),
+    ("index_select_backward", lambda x: x.index_select(0, torch.tensor([0, 2, 0]))),
+    ("reflection_pad1d_backward", lambda x: F.pad(x, (1, 2), "reflect")),
+])
+def test_gradients_that_are_one_number_expanded_have_plans(op, call):
+    x = X.clone().requires_grad_()
+    for _ in range(3):
+        grad, = torch.autograd.grad(call(x).sum(), x)
+    with torch.observe() as trace:
+        assert torch.equal(torch.autograd.grad(call(x).sum(), x)[0], grad)
+    assert torch.equal(torch.autograd.grad(call(x), x, torch.ones_like(call(x)))[0], grad)
+    assert [event.plan.made for event in trace.events if event.op == op] == [False]
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_observers_are_told_of_the_plan_that_a_call_has_found(name, monkeypatch):
     monkeypatch.setattr(Plans, "skip", lambda self: False)  # sizes of earlier tests may have changed at every call

@@ -35,8 +35,10 @@ from .views import COMPOSED, VIEWS
 
 #: Composites whose plans take tensors of any strides.
 OF_ANY_STRIDES = {"clone", "_to_copy", "linear", "matmul", "constant_pad_nd", "scaled_dot_product_attention",
-                  "select_backward", "slice_backward",
-                  *[f"grid_sampler_{dims}d{part}" for dims in (2, 3) for part in ("", "_backward")]}
+                  "select_backward", "slice_backward", "value_selecting_reduction_backward", "index_select_backward",
+                  "masked_scatter_backward",
+                  *[f"grid_sampler_{dims}d{part}" for dims in (2, 3) for part in ("", "_backward")],
+                  *[f"{mode}_pad{dims}d_backward" for mode in ("reflection", "replication") for dims in (1, 2, 3)]}
 NEW = {"max_pool1d", "rot90"}  #: composites that return a view of a new tensor, where PyTorch returns the tensor
 
 
