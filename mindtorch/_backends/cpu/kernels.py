@@ -5,7 +5,7 @@ The general kernel calls the meta kernel first, so that every check and every st
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import cache, partial
 from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -67,40 +67,33 @@ OF_ALIKE_NUMBERS = {"var.correction", "std.correction", "var_mean.correction", "
 
 
 class Shape(NamedTuple):
-    """How the calls of an operator are looked up. ``leading``: how many leading arguments are tensors, or -1 for a
-    list of tensors; 0 if the others cannot be a cache key as they are. ``numbers``: whether settings, where there are
-    any, have numbers of which 1, 1.0 and True differ. ``taken``: how many leading arguments a plan's function takes.
-    ``alike``: without leading tensors, whether equal settings are alike. ``among``: for alike settings after a first
-    tensor, with further tensors among them, perhaps with one of ``numbers`` after the last: whether each parameter up
-    to the last tensor is one, and its default.
+    """How the calls of an operator are looked up.
+
+    - ``kinds``: what each parameter up to the last tensor is, a key of ``KEYS``, and its default; None if only
+      ``plans.key_of`` knows a call's cache key.
+    - ``numbers``: whether later settings have numbers, of which 1, 1.0 and True differ.
+    - ``leading``: how many leading arguments are all the tensors, or -1 for a list of them; 0 for other calls.
+    - ``taken``: how many leading arguments a plan's function takes.
     """
 
-    leading: int
+    kinds: tuple[tuple[str, Any], ...] | None
     numbers: bool
+    leading: int
     taken: int
-    alike: bool = False
-    among: tuple[tuple[bool, Any], ...] = ()
 
     @classmethod
     def of(cls, op: Operator, row: Any = None) -> Shape:
         """Return the shape of an operator's calls."""
-        parameters = op.schema.parameters
-        count = next((i for i, p in enumerate(parameters) if p.base != "Tensor" or p.is_list), len(parameters))
-        if not count and parameters and parameters[0].base == "Tensor" and not parameters[0].inner_optional:
-            count = -1
-        kinds = {p.base for p in parameters[abs(count):]} - ALIKE
-        numbers = kinds == {"Scalar"} and op.name not in OF_ALIKE_NUMBERS
-        leading = count if "wrapped numbers" not in op.flags and kinds <= {"Scalar"} else 0
-        taken = row.count if isinstance(row, Prepared) else abs(leading) or len(parameters)
-        alike = not leading and kinds <= {"Tensor"} and "wrapped numbers" not in op.flags
-        among: tuple[tuple[bool, Any], ...] = ()
-        last = max([i for i, p in enumerate(parameters) if p.base == "Tensor"], default=0)
-        numbered = [i for i, p in enumerate(parameters) if p.base == "Scalar"] == [last + 1] and kinds == {
-            "Tensor", "Scalar"} and "wrapped numbers" not in op.flags
-        if (alike or numbered) and count > 0 and not any(p.base == "Tensor" and p.is_list for p in parameters):
-            among = tuple([(p.base == "Tensor", p.default) for p in parameters[:last + 1]])
-            numbers, alike = numbered, True
-        return cls(leading, numbers and (leading != 0 or among != ()), taken, alike, among)
+        number = "setting" if op.name in OF_ALIKE_NUMBERS else "number"
+        kinds = [("list" if p.is_list else "tensor") if p.base == "Tensor" else number if p.base == "Scalar" else
+                 "setting" if p.base in ALIKE else "" for p in op.schema.parameters]
+        last = max([i + 1 for i, kind in enumerate(kinds) if kind in ("tensor", "list")], default=0)
+        known = "" not in kinds and "wrapped numbers" not in op.flags
+        leading = 0 if not known else -1 if kinds[:last] == ["list"] else last if {*kinds[:last]} == {"tensor"} else 0
+        taken = row.count if isinstance(row, Prepared) else last if known and last else len(kinds)
+        defaults = [p.default for p in op.schema.parameters]
+        return cls(tuple(zip(kinds[:last], defaults, strict=False)) if known else None, "number" in kinds[last:],
+                   leading, taken)
 
 
 def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: bool) -> Callable[..., Any]:
@@ -253,34 +246,9 @@ def list_kernel(op: Operator, row: Rows, check: Callable[..., None]) -> Callable
 First = Callable[[Any, tuple[Any, ...], Any], Any]
 
 
-def key_of_call(shape: Shape, args: tuple[Any, ...]) -> Any:
-    """Return the cache key of a call, as the kernels below make it; None for a call without one. For observers."""
-    count = abs(shape.leading)
-    if not shape.alike and (not count or (shape.numbers and len(args) > count)):
-        return key_of(args)
-    if not count:
-        key = mixed((*args, *[default for _, default in shape.among[len(args):]]))
-        return (*key, exact(args[len(shape.among)])) if shape.numbers and len(args) > len(shape.among) else key
-    return (*layouts_of(args[0] if shape.leading < 0 else args[:count]), args[count:])
-
-
 def exact(number: Any) -> tuple[Any, Any]:
     """Return a number as a cache key of its own: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
     return number.__class__, number or str(number)
-
-
-def mixed(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the cache key of tensors, lists of tensors and settings in any order, and the default dtype, which a
-    factory's result may have.
-    """
-    key = [*args]
-    for i, arg in enumerate(args):
-        kind = arg.__class__
-        if kind in TENSOR_TYPES:
-            key[i] = arg._layout or arg._layout_of_plans()
-        elif kind is list:
-            key[i] = tuple(layouts_of(arg))
-    return (*key, get_default_dtype())
 
 
 def layouts_of(tensors: Any) -> list[Any]:
@@ -294,30 +262,30 @@ def by_layouts(plans: Plans, shape: Shape, first: First, composite: Rows | None 
     ``composite`` that it computes at once, if a mode redirects calls, or the values are not for the plan. With a
     ``policy`` of overlap, the plan writes into the first tensor.
     """
-    key, kind = mixed if shape.alike else key_of, "at once" if composite else "writing" if policy else ""
-    others = key, shape.taken, composite or policy
-    kernel = kernel_for(0, shape.numbers and shape.among != (), kind, shape.among,
-                        shape.taken if shape.among else 0)(plans, first, None, *others)
-    if shape.leading:
-        kernel = kernel_for(shape.leading, shape.numbers, kind)(plans, first, kernel, *others)
+    kernel, key_of_call = kernel_for(shape, "at once" if composite else "writing" if policy else "")(
+        plans, first, composite or policy)
 
     def plan_of(*args: Any) -> Plan | None:
         try:
-            plan = plans.get(key_of_call(shape, args))
+            plan = plans.get(key_of_call(*args))
         except TypeError:  # a list among the settings is not hashable
             plan = None
         return plan if plan.__class__ is Plan else None
 
-    kernel.plan_of = plan_of  # type: ignore[attr-defined]
+    kernel.plan_of = plan_of
     return kernel
 
 
-#: The kernel, written out for the leading tensors of an operator: a call less saves a tenth of ``a.sum()``.
+#: The kernel, written out for an operator's tensors, and its cache key, for observers: a call less saves a tenth of
+#: ``a.sum()``.
 KERNEL = """
-def make(plans, first, by_numbers, key_of, taken, other):
+def make(plans, first, other):
+    def key_of_call({parameters}):
+        {layouts}
+        return {key}
+
     def kernel({parameters}):
         {redirected}
-        {numbers}
         if plans.missed > MISSES and plans.skip():
             return first(None, {args}, None)
         {layouts}
@@ -337,7 +305,7 @@ def make(plans, first, by_numbers, key_of, taken, other):
             raise
         {returned}
 
-    return kernel
+    return kernel, key_of_call
 """
 RETURNED = """
 if (layout := plan.layout) is not None:
@@ -352,70 +320,69 @@ if (layout := plan.layout) is not None:
 {none_left}
 return plan.finish(result, [{values}])
 """
-
+#: By what a parameter is: its part of the cache key, and what a plan's function takes.
+KEYS = {"tensor": ("{0}._layout or {0}._layout_of_plans()", "{0}._array"),
+        "list": ("tuple(layouts_of({0}))", "array_of({0})"), "number": ("exact({0})", "{0}"), "setting": ("{0}", "{0}")}
+#: The layouts and arrays of a list of tensors.
+LISTED = """layouts, arrays = [], []
+        for tensor in tensors:
+            layouts.append(tensor._layout or tensor._layout_of_plans())
+            arrays.append(tensor._array)"""
 NAMES = {"CPU": CPU, "ERRORS": ERRORS, "MISSES": MISSES, "NONCONTIGUOUS": NONCONTIGUOUS, "Plan": Plan,
          "REDIRECTING": REDIRECTING, "TENSOR_TYPES": TENSOR_TYPES, "Tensor": Tensor, "array_of": array_of,
          "asarray": np.asarray, "dispatcher": dispatcher, "exact": exact, "get_default_dtype": get_default_dtype,
-         "ndarray": ndarray, "new": new, "silent": silent}
+         "key_of": key_of, "layouts_of": layouts_of, "ndarray": ndarray, "new": new, "silent": silent}
 
 
-@lru_cache
-def kernel_for(leading: int, numbers: bool, form: str, among: tuple[tuple[bool, Any], ...] = (),
-               taken: int = 0) -> Callable[..., Callable[..., Any]]:
-    """Return the function that makes the kernel for so many leading tensors, all but the first perhaps None, for a list
-    of tensors (-1), or for any arguments (0), perhaps with tensors ``among`` the first, of which it takes some; for the
-    ``form`` "at once", of a composite, given as ``other``, or "writing", in place, given its policy, or "".
+@cache
+def kernel_for(shape: Shape, form: str) -> Callable[..., Any]:
+    """Return the function that makes the kernel for calls of a shape, and their cache key; for the ``form`` "at once",
+    of a composite, given as ``other``, or "writing", in place, given its policy, or "".
     """
-    kinds = among or ((True, REQUIRED), *[(True, None)] * (leading - 1)) if among or leading > 0 else ()
-    tensors = [f"{'tensor' if of_tensor else 'setting'}_{i}" for i, (of_tensor, _) in enumerate(kinds)]
-    parts = {"layouts": "", "new": ""}
-    if kinds:
-        told, given, arrays = [], [], []
-        for i, (name, (of_tensor, _)) in enumerate(zip(tensors, kinds, strict=True)):
-            unless = f"None if {name} is None else " if i else ""
-            told.append(f"{unless}{name}._layout or {name}._layout_of_plans()" if of_tensor else name)
-            if i < (taken if among else leading):
-                given.append(f"array_{i} := {unless}{name}._array" if of_tensor else name)
-                arrays.append(f"array_{i}" if of_tensor else name)
-        rest = [f"*settings[:{taken - len(among)}]"] if taken > len(among) else []
-        number = "*([exact(settings[0])] if settings else ())"
-        last = f"*settings, get_default_dtype(), {number * numbers}" if among else "settings"
-        parts |= {"key": f"({', '.join(told)}, {last})",
-                  "values": ", ".join([*arrays, *rest]), "arrays": ", ".join([*given, *rest]),
-                  "new": "".join([f" and result is not {array}" for array in arrays if array.startswith("array")])}
-    elif leading:
-        tensors = ["tensors"]
-        parts |= {"layouts": "layouts, arrays = [], []\n"
-                             "        for tensor in tensors:\n"
-                             "            layouts.append(tensor._layout or tensor._layout_of_plans())\n"
-                             "            arrays.append(tensor._array)",
-                  "key": "(*layouts, settings)", "arrays": "arrays", "values": "arrays"}
+    kinds, taken, layouts, new = shape.kinds or (), shape.taken, "", ""
+    told: list[str] = []  # of the cache key
+    given: list[str] = []  # what the plan's function takes
+    arrays: list[str] = []  # its names
+    names = ["tensors"] if shape.leading < 0 else [f"{kind}_{i}" for i, (kind, _) in enumerate(kinds)]
+    if shape.leading < 0:
+        layouts, told, given, arrays = LISTED, ["*layouts"], ["arrays"], ["arrays"]
     else:
-        parts |= {"key": "key_of(args)", "values": "*arrays",
-                  "arrays": "*(arrays := [arg._array if arg.__class__ in TENSOR_TYPES else array_of(arg) "
-                            "if arg.__class__ is list else arg for arg in args[:taken]])",
-                  "new": " and not any([result is array for array in arrays])"}
-    call = ", ".join([*tensors, "*settings"])
-    defaults = [name if default is REQUIRED else f"{name}={default!r}"
-                for name, (_, default) in zip(tensors, kinds, strict=True)] if kinds else tensors
-    parts |= {"parameters": "*args", "args": "args"} if not tensors else {
-        "parameters": ", ".join([*defaults, "*settings"]), "args": f"({call})"}
-    numbers = numbers and leading != 0
-    parts["numbers"] = f"if settings and by_numbers is not None: return by_numbers({call})" if numbers else ""
-    call = call if tensors else "*args"
-    parts |= {"redirected": "", "left": "None", "none_left": "", "separate": "", "returned": RETURNED}
+        for i, (name, (kind, _)) in enumerate(zip(names, kinds, strict=True)):
+            unless = f"None if {name} is None else " if i and kind in ("tensor", "list") else ""
+            part, array = [f"{unless}{text.format(name)}" for text in KEYS[kind]]
+            told.append(part)
+            if i < taken:
+                given.append(f"array_{i} := {array}" if kind == "tensor" else array)
+                arrays.append(f"array_{i}" if kind == "tensor" else array)
+                new += f" and result is not array_{i}" * (kind == "tensor")
+        given, arrays = ([*found, *[f"*settings[:{taken - len(kinds)}]"] * (taken > len(kinds))]
+                         for found in (given, arrays))
+    told.append("*map(exact, settings)" if shape.numbers else "settings")
+    if not shape.leading or shape.numbers:
+        told.append("get_default_dtype()")  # which numbers and results may have
+    key = f"({', '.join(told)},)"
+    if shape.kinds is None:
+        key, arrays, new = "key_of(settings)", ["*arrays"], " and not any([result is array for array in arrays])"
+        given = [f"*(arrays := [array_of(setting) for setting in settings[:{taken}]])"]
+    call = ", ".join([*names, "*settings"])
+    args = f"({call})" if names else "settings"
+    parts = {"layouts": layouts, "key": key, "args": args, "arrays": ", ".join(given or ["*()"]), "new": new,
+             "values": ", ".join(arrays), "redirected": "", "left": "None", "none_left": "", "separate": "",
+             "returned": RETURNED,
+             "parameters": ", ".join([*[name if default is REQUIRED else f"{name}={default!r}" for name, (_, default)
+                                        in zip(names, kinds, strict=True)], "*settings"])}
     if form == "at once":
         parts |= {"redirected": f"if dispatcher.mode & REDIRECTING:\n            return other({call})",
                   "left": f"other({call})", "none_left": f"if result is None:\n    return other({call})"}
     elif form == "writing":
-        target, *inputs = [name for name in tensors if name.startswith("tensor_")] or ["args[0]"]
+        target, *inputs = [name for name in names if name.startswith("tensor_")] or ["settings[0]"]
         same = [f"{name} is {target} or {name}._storage is {target}._storage is not None" for name in inputs]
-        check = f"other({target}, {f'({call})' if tensors else 'args'}[1:])"
+        check = f"other({target}, {args}[1:])"
         parts |= {"separate": f"if {' or '.join([f'{target}._keys & NONCONTIGUOUS', *same])}:\n            {check}"
                   if inputs else check,
-                  "returned": f"return {target} if result is not False else first(None, {parts['args']}, None)"}
+                  "returned": f"return {target} if result is not False else first(None, {args}, None)"}
     parts["returned"] = parts["returned"].format(**parts).replace("\n", "\n        ")
     lines = [line for line in KERNEL.format(**parts).splitlines() if line.strip()]
-    place = f"{__file__}: {form}{', ' * bool(form)}{call}"
-    made: Callable[..., Callable[..., Any]] = define("make", "\n".join(lines), place, {**NAMES})
+    place = f"{__file__}: {form}{', ' * bool(form)}{parts['parameters']}, {taken}"
+    made: Callable[..., Any] = define("make", "\n".join(lines), place, {**NAMES})
     return made
