@@ -93,16 +93,13 @@ def looped(by_loop: loops.ByDType | dict[str, loops.Loop], x: np.ndarray, y: np.
     if y is not None and y.shape != shape and (y.size > 1 or y.ndim > x.ndim):
         shape = np.broadcast_shapes(shape, y.shape)
         x, y = np.broadcast_to(x, shape), np.broadcast_to(y, shape)
-    arrays = [a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in (x, y) if a is not None]
-    if isinstance(by_loop, dict):
-        loop = by_loop[x.dtype.name].compiled(SLOW * x.size)
-    else:
-        loop = by_loop.compiled(SLOW * x.size, *arrays)
+    arrays = [a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in ((x,) if y is None else (x, y))]
+    by_dtype = by_loop.__class__ is loops.ByDType
+    loop = by_loop.compiled(SLOW * x.size, *arrays) if by_dtype else by_loop[x.dtype.name].compiled(SLOW * x.size)
     if loop is None:
         return None
     out = allocate(shape, x.dtype)
-    *flat, target = [*arrays, out] if isinstance(by_loop, loops.ByDType) else [
-        a.view(np.uint16) for a in (*arrays, out)]
+    *flat, target = [*arrays, out] if by_dtype else [a.view(np.uint16) for a in (*arrays, out)]
     if out.size < LARGE:
         loop(*flat, target, *settings)
         return out
@@ -138,9 +135,9 @@ def floor_divide(x: Any, y: Any) -> Any:
 def signed_remainder(x: Any, y: Any) -> Any:
     """Divide and return what is left, with the sign of the divisor, or of the dividend where it is zero."""
     found = np.remainder(x, y)
-    if _is_integer(x):
+    if _is_integer(x) or not np.count_nonzero(zeros := np.equal(found, 0)):
         return found
-    return np.copysign(found, x, out=np.asarray(found), where=np.equal(found, 0))
+    return np.copysign(found, x, out=np.asarray(found), where=zeros)
 
 
 remainder, fmod = divided_by(signed_remainder, loops.remainder), divided_by(np.fmod, loops.fmod)
