@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import compress
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from ..._base.generated import define
 from ..._base.layout import Ints, Spec, intern_layout
 from ..._base.loops import ARITHMETIC, arithmetic
 from ..._base.quiet import silent
@@ -24,10 +25,12 @@ from ..common.blocks import LARGE, SMALL, as_vectors, compute, each_block, least
 from ..common.half import FEW, SLOW, converted, ways_of
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
-from .plans import SEEN, UNFIT, Plan, Plans, key_of
+from .plans import SEEN, SETTINGS, UNFIT, Plan, Plans, key_of
 from .rows import Rows, array_of, computed, is_own, order_kept, order_of, strided
 
-empty = np.empty
+#: Ufuncs whose results do not depend on whether half precision is computed in float32.
+EXACT = {np.add, np.subtract, np.multiply, np.divide, np.minimum, np.maximum, np.equal, np.not_equal, np.less,
+         np.less_equal, np.greater, np.greater_equal, np.negative, np.absolute, np.isnan}
 
 
 def way_of(operand: Any, dtype: DType, wide: DType, unrounded: bool) -> Any:
@@ -70,7 +73,7 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
         elif meta.scaled and wide is not dtype:
             # 0 needs no rounding, and an integer's sign differs from a float's
             rest = tuple([number_array(number, dtype) if number else number for number in rest])
-        if (is_ufunc and not rest and ufunc.__name__ in ARITHMETIC and size < FEW
+        if (ufunc in EXACT and not rest and size < FEW
                 and all(of_tensor) and all(arg._dtype is dtype for arg in operands)):
             wide, ways = dtype, []  # NumPy, too, computes half precision in float32 and rounds
         else:
@@ -78,13 +81,11 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
                     if i not in unpromoted and arg is not None]
         changes = {i: way for i, way in ways if way.__class__ is not tuple or way}
         function, few, widened = row if rest else ufunc, size < SMALL, wide is not dtype
-        if is_ufunc and not rest and few and count <= 2 and not unpromoted and (
-                run := at_place(ufunc, operands, changes, spec)) is not None:
-            return run, True
         if widened and all_like(operands, spec):
             return of_half(function, list(map(changes.get, range(len(operands)))), of_tensor, spec, rest), True
-        in_blocks = is_ufunc and not rest and not few and not widened  # NumPy is slow to write half precision
-        return by_row(op, function, changes, rest, spec, in_blocks), few and spec.stride is None
+        if is_ufunc and not rest and not few and not widened:  # NumPy is slow to write half precision
+            return into_new(ufunc, changes, spec), False
+        return by_row(op, function, changes, count, rest, spec, widened), few
 
     def kernel(*args: Any) -> Any:
         key = key_of(args)
@@ -98,77 +99,89 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
     return kernel, settled
 
 
-def by_row(op: Operator, function: Rows, changes: dict[int, Any], rest: tuple[Any, ...], spec: Spec,
-           in_blocks: bool) -> Rows:
+def by_row(op: Operator, function: Rows, changes: dict[int, Any], count: int, rest: tuple[Any, ...], spec: Spec,
+           widened: bool) -> Rows:
     """Return what computes a call from its operands' arrays, after the given changes of some of them."""
-    dtype = spec.dtype.np
+    (shape, dtype, stride), few = spec, prod(spec.shape or ()) < FEW
+    ways, layout = [changes.get(i) for i in range(count)], intern_layout(shape or (), stride, dtype)
+    is_new = (widened and dtype.itemsize == 2) or isinstance(function, np.ufunc)
+    forms = tuple([len(way) if way.__class__ is tuple else -1 if way is not None else 0 for way in ways])
+    made = changing(forms, few, tensors := is_new and few and shape is not None and stride is None)(
+        function, rest, dtype.np, layout, ways)
+    if tensors:
+        return made
+    plan = Plan(op, made if changes or rest else function, spec, ())
+    order, back = (None, None) if stride is None else order_of(layout.shape, stride) or (None, None)
+    if not few or shape is None or (stride is not None and order is None):
+        return plan.compute
 
-    def changed(arrays: tuple[Any, ...]) -> list[Any]:
-        operands = [*arrays]
-        for i, way in changes.items():  # to the dtype of the computation
-            if way.__class__ is tuple:
-                for step in way:
-                    operands[i] = converted(operands[i], step)
-            else:
-                operands[i] = way
-        return operands
+    def of_few(*arrays: Any) -> Tensor:
+        result = silent().run(plan.run, *arrays)
+        if result.__class__ is not ndarray:
+            result = np.asarray(result)
+        if result.dtype is dtype.np and (is_new or (result.base is None and not any(
+                [result is array for array in arrays]))):  # noqa: C419 - a generator is slower
+            data = result if order is None else result.transpose(order)
+            if not data.flags.c_contiguous:
+                data = data.copy()
+            out = from_array(data, dtype) if order is None else strided(
+                data, back, dtype, stride)  # type: ignore[arg-type]
+            out._layout = layout
+            return out
+        fitted: Tensor = plan.finish(result, arrays)
+        return fitted
 
-    def run(*arrays: Any) -> Any:
-        result = np.asarray(function(*changed(arrays), *rest))
-        return result if result.dtype is dtype else converted(result, dtype)
+    return of_few
 
-    def into_new(*arrays: Any) -> Tensor:
-        out = empty_tensor(spec)
-        compute(function, out._array, *changed(arrays))  # type: ignore[arg-type]
+
+#: The function of a call's operands, written out: a loop over their changes takes as long as few elements.
+CHANGED = """
+def make(function, rest, dtype, layout, ways):
+    {ways}, *_ = *ways, None
+    def run({operands}):
+        result = asarray(function({changed}, *rest))
+        return result if {fits} else {narrowed}
+    def compute({operands}):
+        out = new(Tensor)
+        out._array = silent().run(run, {operands})
+        out._dtype, out._keys, out._layout = layout.dtype, CPU, layout
         return out
-
-    if in_blocks:
-        return lambda *arrays: computed(into_new, arrays)
-    return Plan(op, run if changes or rest else function, spec, ()).compute
+    return {made}
+"""
 
 
-def at_place(ufunc: np.ufunc, operands: tuple[Any, ...], changes: dict[int, Any], spec: Spec) -> Rows | None:
-    """Return what computes a ufunc of one or two operands into new memory: a contiguous array of few numbers, with its
-    dimensions permuted, if they are. None if an operand is converted twice before, or if the strides leave gaps.
+@lru_cache
+def changing(forms: Ints, few: bool, tensors: bool) -> Callable[..., Rows]:
+    """Return what makes the function of operands that are converted to so many dtypes, or replaced by a number (-1). It
+    returns arrays, or if these are known to be new, ``tensors``.
     """
-    shape, dtype, stride = spec
-    if shape is None or (0 in changes and changes[0].__class__ is not tuple) or any(
-            way.__class__ is tuple and len(way) > 1 for way in changes.values()):
-        return None
-    steps: Any = [way[0] if way.__class__ is tuple else way for way in map(changes.get, range(len(operands)))]
-    given = [operand._array.dtype if step is None else getattr(step, "dtype", step)
-             for operand, step in zip(operands, steps, strict=True)]
-    rounds = dtype.itemsize == 2 and dtype.category == FLOATING and prod(shape) < FEW
-    if dtype.np.kind == "V" and not rounds:
-        return None
-    if not rounds and ufunc.resolve_dtypes((*given, None))[-1] != dtype.np:
-        return None
-    layout, back, keys = intern_layout(shape, stride, dtype), None, CPU
-    first, second = (*steps, None)[:2]
-    if stride is not None:
-        found = None if rounds else order_of(shape, stride)
-        if found is None:
-            return None
-        shape, back, keys = tuple([shape[d] for d in found[0]]), found[1], CPU | NONCONTIGUOUS
+    operands, changed = [f"x{i}" for i in range(len(forms))], []
+    for i, form in enumerate(forms):
+        text = f"x{i}" if form >= 0 else f"way{i}"
+        for k in range(form):
+            text = f"{text}.astype(way{i}[{k}])" if few else f"converted({text}, way{i}[{k}])"
+        changed.append(text)
+    source = CHANGED.format(
+        ways=", ".join([f"way{i}" for i in range(len(forms))]), operands=", ".join(operands),
+        changed=", ".join(changed), made="compute" if tensors else "run",
+        fits="result.dtype is dtype" + " and result.flags.c_contiguous" * tensors,
+        narrowed=f"result.astype(dtype, {'C' if tensors else 'K'!r})" if few else "converted(result, dtype)")
+    space = {"CPU": CPU, "Tensor": Tensor, "asarray": np.asarray, "converted": converted, "new": new, "silent": silent}
+    made: Callable[..., Rows] = define(
+        "make", source.strip(), f"{__file__}: {', '.join(changed)} {few} {tensors}", space)
+    return made
 
-    def run(left: Any, right: Any = None) -> Tensor:
-        if first is not None:
-            left = left.astype(first)
-        if second is not None:
-            right = second if second.__class__ is ndarray else right.astype(second)
-        arrays, out = (left,) if right is None else (left, right), new(Tensor)
-        if rounds:
-            array = data = silent().run(in_dtype, ufunc, arrays, dtype.np, "C")
-        else:
-            array = data = empty(shape, dtype.np)
-            if back is not None:
-                array = data.transpose(back)
-                out._stride, out._version_counter = stride, [0, None, data]  # the storage is made from it on demand
-            silent().run(ufunc, *arrays, out=array)
-        out._array, out._dtype, out._keys, out._layout = array, dtype, keys, layout
+
+def into_new(ufunc: np.ufunc, changes: dict[int, Any], spec: Spec) -> Rows:
+    """Return what computes a ufunc of many numbers from its operands' arrays, after the given changes, by blocks."""
+    def run(*arrays: Any) -> Tensor:
+        operands, out = [*arrays], empty_tensor(spec)
+        for i, way in changes.items():
+            operands[i] = reduce(converted, way, operands[i]) if way.__class__ is tuple else way
+        compute(ufunc, out._array, *operands)  # type: ignore[arg-type]
         return out
 
-    return run
+    return lambda *arrays: computed(run, arrays)
 
 
 def settled_calls(meta: Pointwise, kernel: Rows, settled: Callable[[tuple[Any, ...]], Any],
@@ -181,17 +194,19 @@ def settled_calls(meta: Pointwise, kernel: Rows, settled: Callable[[tuple[Any, .
 
     def wrap(general: Rows) -> Rows:
         def of_one(self: Any, *rest: Any) -> Any:
+            key: Any = self._layout or self._layout_of_plans()
             if rest:
-                return general(self, *rest)
-            key = self._layout or self._layout_of_plans()
+                if (settings := exact(rest)) is None:
+                    return general(self, *rest)
+                key = key, settings
             if of_default:
                 key = key, get_default_dtype()
             if (run := places.get(key)) and run is not SEEN:
                 return run(self._array)
-            return unsettled(key, run, self)
+            return unsettled(key, run, self, *rest)
 
         def of_two(self: Any, other: Any, *rest: Any) -> Any:
-            if rest or self.__class__ not in TENSOR_TYPES:
+            if self.__class__ not in TENSOR_TYPES:
                 return general(self, other, *rest)
             key: Any
             right = other
@@ -203,10 +218,14 @@ def settled_calls(meta: Pointwise, kernel: Rows, settled: Callable[[tuple[Any, .
             elif kind is float or kind is int or kind is bool:
                 key = self._layout or self._layout_of_plans(), kind, other or str(other), get_default_dtype()
             else:
-                return general(self, other)
+                return general(self, other, *rest)
+            if rest:
+                if (settings := exact(rest)) is None:
+                    return general(self, other, *rest)
+                key = key, settings
             if (run := places.get(key)) and run is not SEEN:
                 return run(self._array, right)
-            return unsettled(key, run, self, other)
+            return unsettled(key, run, self, other, *rest)
 
         def of_more(*args: Any) -> Any:
             if (run := places.get(key := key_of(args))) and run is not SEEN:
@@ -225,6 +244,20 @@ def settled_calls(meta: Pointwise, kernel: Rows, settled: Callable[[tuple[Any, .
         return of_more if not plain else of_one if count == 1 else of_two
 
     return wrap
+
+
+def exact(settings: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Return numbers and other settings as a cache key of their own, as ``key_of`` does; None if there are others."""
+    key: list[Any] = []
+    for setting in settings:
+        kind = setting.__class__
+        if kind is float:
+            key += kind, setting or str(setting)
+        elif kind in SETTINGS:
+            key += kind, setting
+        else:
+            return None
+    return tuple(key)
 
 
 #: What ufuncs do with the sign bit of half-precision numbers.
@@ -272,7 +305,7 @@ def of_half(function: Any, numbers: list[Any], halves: list[bool], spec: Spec, r
             each, wide = iter(parts), []
             for half, operand in zip(halves, numbers, strict=True):
                 if half:
-                    operand = empty(parts[0].shape, float32.np)
+                    operand = np.empty(parts[0].shape, float32.np)
                     widen(next(each), operand)
                 wide.append(operand)
             narrow(function(*wide, out=wide[first]) if is_ufunc else function(*wide, *rest), parts[-1])
@@ -325,22 +358,17 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Kernel:
     wrap = settled_calls(meta, kernel, settled, plain)
     if not plain:
         fast = wrap(fast_path(_of_several(meta, function, results))(general))
-        return Kernel(with_strides(meta, kernel, fast), row, fast)
+        return Kernel(with_strides(meta, wrap(kernel), fast), row, fast)
     checked = meta.check is not None and meta.count == 2
     with_rest = refuse if isinstance(function, np.ufunc) else with_small_numbers(function) if checked else function
     fast = (_of_one if meta.count == 1 else _of_two)(meta, function, with_rest, results, wrap(general))
-    return Kernel(wrap(with_strides(meta, kernel, fast, SMALL)), row, fast)
+    return Kernel(wrap(with_strides(meta, kernel, fast)), row, fast)
 
 
 Results = dict[DType, DType | None]
 #: Half precision, which is computed in float32; integers, which functions with floating point results convert to it;
 #: and a number that all of them represent about as well.
 HALVES, INTEGERS, MOST = dtypes("reduced"), dtypes("bool|integral"), 6e4
-#: Ufuncs whose results do not depend on whether half precision is computed in float32.
-EXACT = {np.add, np.subtract, np.multiply, np.divide, np.minimum, np.maximum, np.equal, np.not_equal, np.less,
-         np.less_equal, np.greater, np.greater_equal, np.negative, np.absolute, np.isnan}
-
-
 @lru_cache(256)
 def widened(number: float | str, dtype: np.dtype) -> np.ndarray:
     """Return a number, rounded to a dtype, as a cached array of float32; zeros come as text, which has their sign."""
@@ -513,15 +541,15 @@ def _of_several(meta: Pointwise, function: Rows, results: Results) -> Rows:
     return several
 
 
-def with_strides(meta: Pointwise, general: Rows, fast: Rows, least: int = 0) -> Rows:
+def with_strides(meta: Pointwise, general: Rows, fast: Rows) -> Rows:
     """Use the fast path for strided inputs, too: if all have one dense layout, in the order of their memory, which is
     the result's; or if their strides are all zero (expanded scalars, as ``sum`` returns in its backward pass), as the
-    output's dimensions are then ordered as for contiguous inputs. Fewer than ``least`` elements skip the question.
+    output's dimensions are then ordered as for contiguous inputs. Few elements, which are settled, skip the question.
     """
     def kernel(*args: Any) -> Any:
         for arg in args:
             if arg.__class__ in TENSOR_TYPES and arg._keys & NONCONTIGUOUS and any(arg._stride):
-                few = arg._array.size < least
+                few = arg._array.size < SMALL
                 out = None if few or not meta.keeps_strides else in_order(arg._array.shape, arg._stride, args)
                 return general(*args) if out is None else out
         return fast(*args)
