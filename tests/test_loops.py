@@ -381,11 +381,6 @@ def tame(x: Any) -> Any:
     return lines(x.nan_to_num(1, 2, 3).clamp(-9, 9))
 
 
-def classes(t: Any, x: Any) -> Any:
-    """Return a class for each line."""
-    return t.arange(len(lines(x))) * 7919 % 640
-
-
 def gradient_of_distances(t: Any, x: Any, y: Any, p: float) -> Any:
     """Return the gradient of 50 features of ``x``; the other ones are the gradients of the distances."""
     away = x[:, None, :50] - y
@@ -423,9 +418,6 @@ ROUNDED = {
         tame(x).flip(1), tame(x).abs() / 6400, 0, t.float32),
     "log_softmax_backward_down": lambda t, x: t.ops.aten._log_softmax_backward_data(
         tame(x).flip(1).abs() / 640, tame(x) - 9, 0, t.float32),
-    "nll_loss": lambda t, x: t.stack(t.ops.aten.nll_loss_forward(tame(x), classes(t, x), None, 1, 5)),
-    "nll_loss_backward": lambda t, x: t.ops.aten.nll_loss_backward(
-        x[0], tame(x), classes(t, x), None, 2, 5, t.tensor(0.0)),
 }
 
 
@@ -486,16 +478,6 @@ def test_loops_are_called_one_after_the_other_by_one_call(rate) -> None:
         both(x, made, param.astype(np.float64), np.array(0.0), rate)
     np.testing.assert_array_equal(made, x**3)  # of the call before the one that is refused
     assert both.__doc__ == "Step by the cube."
-
-
-@pytest.mark.parametrize("wrong", [-1, 640])
-def test_loops_of_losses_leave_what_is_no_class_to_its_error(wrong, used) -> None:
-    x = port(tame(numbers()[0]), mindtorch)
-    target = classes(mindtorch, x.view(-1)).index_fill(0, mindtorch.tensor([7]), wrong)
-    with pytest.raises(IndexError, match=f"Target {wrong} is out of bounds"):
-        mindtorch.nn.functional.nll_loss(x, target, reduction="sum")
-    with pytest.raises(IndexError, match=f"Target {wrong} is out of bounds"):
-        mindtorch.ops.aten.nll_loss_backward(mindtorch.tensor(1.0), x, target, None, 2, -100, mindtorch.tensor(0.0))
 
 
 def normalised(t: Any, x: Any, affine: bool, same: bool) -> list[Any]:

@@ -274,3 +274,37 @@ def test_the_fourth_pointwise_call_is_the_first(name: str) -> None:
                 if ours != theirs:
                     wrong.append((of, at, other_of, other_at, ours, theirs))
     assert not wrong, (len(wrong), wrong[:2])
+
+
+@pytest.mark.parametrize("ignored", [-100, 1, 7])
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_samples_of_ignored_classes_count_for_nothing(ignored, reduction, dtype, weighted) -> None:
+    x, weight = torch.linspace(-3, 2, 30, dtype=getattr(torch, dtype)).reshape(5, 3, 2), torch.tensor([2, 0.5, 1])
+    target = torch.tensor([[0, 2], [2, 0], [ignored, 2], [0, ignored], [0, 0]])
+
+    def run(lib: Any) -> Any:
+        given, at = port(x, lib).requires_grad_(), port(target, lib)
+        weights = port(weight, lib).to(given.dtype) if weighted else None
+        for _ in range(3):
+            loss = lib.nn.functional.nll_loss(given, at, weights, ignore_index=ignored, reduction=reduction)
+            grad, = lib.autograd.grad(loss.sum(), given)
+            nothing = lib.nn.functional.nll_loss(given, lib.full_like(at, ignored), weights, ignore_index=ignored,
+                                                 reduction=reduction)
+        return loss.detach(), grad, nothing.detach()
+
+    assert_same(run(mindtorch), run(torch))
+
+
+@pytest.mark.parametrize("wrong", [-1, 3])
+def test_what_is_no_class_is_refused_however_often_others_were_taken(wrong) -> None:
+    x, target = mindtorch.ones(4, 3), mindtorch.tensor([0, 1, 2, 0])
+    for _ in range(3):
+        mindtorch.nn.functional.nll_loss(x, target)
+        mindtorch.ops.aten.nll_loss_backward(mindtorch.tensor(1.0), x, target, None, 2, -100, mindtorch.tensor(0.0))
+    target[2] = wrong
+    with pytest.raises(IndexError, match=f"Target {wrong} is out of bounds"):
+        mindtorch.nn.functional.nll_loss(x, target)
+    with pytest.raises(IndexError, match=f"Target {wrong} is out of bounds"):
+        mindtorch.ops.aten.nll_loss_backward(mindtorch.tensor(1.0), x, target, None, 2, -100, mindtorch.tensor(0.0))

@@ -244,7 +244,6 @@ attention = Loop("attention", least=1 << 8)
 product, product_transposed = Loop("product", least=0), Loop("product_transposed", least=0)
 count = Loop("count", True)
 FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
-nll_loss, nll_loss_backward = Loop("nll_loss"), Loop("nll_loss_backward")
 sum_lines, sum_rows = Loop("sum_lines"), Loop("sum_rows", True)
 erf, erfinv = Loop("erf", least=SOME >> 3), Loop("erfinv", least=SOME >> 3)  #: which replace fifty passes each
 product_of_lines, moments_of_lines, moments_of_columns = (

@@ -163,21 +163,9 @@ def classes_of(self: array, target: array, ignore_index: int) -> tuple[array, ar
     return chosen, kept
 
 
-def loop_for(loop: loops.Loop, self: array, target: array, weight: array | None) -> Callable[..., bool] | None:
-    """Return the compiled loop for float32 rows without weights, or None."""
-    if weight is not None or self.ndim != 2 or target.dtype != np.int64 or not target.flags.c_contiguous:
-        return None
-    return loop.taking(self)
-
-
 def nll_loss_forward(self: array, target: array, weight: array | None, reduction: int,
                      ignore_index: int) -> tuple[Any, Any]:
     """Compute both operators' forward pass: classes along dimension 1, or along the only one."""
-    loop = None if reduction == NONE else loop_for(loops.nll_loss, self, target, weight)
-    if loop is not None:
-        loss, count = np.empty((), np.float32), np.empty((), np.float32)
-        if loop(self, target, ignore_index, loss.reshape(1), count.reshape(1)):
-            return (loss if reduction == SUM else np.divide(loss, count, loss)), count
     scalar = self.ndim == 1
     if scalar:
         self, target = self[None], target.reshape(1)
@@ -195,11 +183,6 @@ def nll_loss_forward(self: array, target: array, weight: array | None, reduction
 def nll_loss_backward(grad_output: array, self: array, target: array, weight: array | None, reduction: int,
                       ignore_index: int, total_weight: array) -> array:
     shape = self.shape
-    loop = None if reduction == NONE else loop_for(loops.nll_loss_backward, self, target, weight)
-    if loop is not None:
-        out, count = allocate(shape, self.dtype), total_weight.item() if reduction == MEAN else 1
-        if loop(-grad_output.item() / (count or 1), target, ignore_index, out):  # count may be 0
-            return out
     if self.ndim == 1:
         self, target, grad_output = self[None], target.reshape(1), grad_output.reshape(1)
     chosen, kept = classes_of(self, target, ignore_index)
@@ -222,24 +205,30 @@ class Classes:
         return cls(logs, target, weight, ignore_index) if fits else None
 
     def __init__(self, logs: array, target: array, weight: array | None, ignore_index: int) -> None:
-        self.classes, self.size = logs.shape[min(1, logs.ndim - 1)], target.size
-        self.ignored = ignore_index if 0 <= ignore_index < self.classes else None
+        self.classes, self.size, self.ignored = logs.shape[min(1, logs.ndim - 1)], target.size, ignore_index
+        self.may_be_class = 0 <= ignore_index < self.classes
         self.step = logs.size // self.classes // (len(logs) if logs.ndim > 1 else 1)
         number = np.arange(target.size)
         self.starts = number // self.step * (self.classes * self.step) + number % self.step
 
-    def places(self, target: array) -> tuple[array, array] | None:
-        """Return the classes and their places; None if a class is ignored, or is none."""
-        chosen = target.reshape(-1)
-        bits = chosen.view(np.uint64)
-        if bits.item(bits.argmax()) >= self.classes or (self.ignored is not None and (chosen == self.ignored).any()):
-            return None
-        return chosen, chosen * self.step + self.starts if self.step > 1 else chosen + self.starts
+    def places(self, target: array) -> tuple[array, array, array | None] | None:
+        """Return the classes, their places, and which samples count, None for all; or None for one that is no class."""
+        chosen, kept = target.reshape(-1), None
+        if not self.are_classes(chosen) or (self.may_be_class and (chosen == self.ignored).any()):
+            kept = chosen != self.ignored
+            chosen = np.where(kept, chosen, 0)
+            if not self.are_classes(chosen):
+                return None
+        return chosen, chosen * self.step + self.starts if self.step > 1 else chosen + self.starts, kept
+
+    def are_classes(self, chosen: array) -> bool:
+        bits = chosen.view(np.uint64)  # as unsigned numbers, negative ones are too large
+        return bool(bits.item(bits.argmax()) < self.classes)
 
 
 def prepared_nll_loss(self: array, target: array, weight: array | None, reduction: int,
                       ignore_index: int) -> Callable[..., tuple[Any, Any]] | None:
-    """Prepare the loss of a batch. ``nll_loss_forward`` computes if a class is ignored, or is none."""
+    """Prepare the loss of a batch. ``nll_loss_forward`` explains what is no class."""
     classes = Classes.of(self, target, weight, ignore_index)
     if classes is None:
         return None
@@ -251,12 +240,16 @@ def prepared_nll_loss(self: array, target: array, weight: array | None, reductio
 
     def run(logs: array, target: array, weight: array | None) -> tuple[Any, Any]:
         if (found := classes.places(target)) is None:
-            return as_before(nll_loss_forward(logs, target, weight, reduction, ignore_index))
-        chosen, places = found
+            return nll_loss_forward(logs, target, weight, reduction, ignore_index)
+        chosen, places, kept = found
         values = logs.take(places)
         weights = None if weight is None else weight.take(chosen)
+        if kept is not None:
+            weights = kept.astype(dtype) if weights is None else np.where(kept, weights, 0)
+            values = np.where(kept, values, 0)
         if reduction == NONE:
             losses = -values if weights is None else -values * weights
+            losses = losses if kept is None else np.where(kept, losses, 0)
             return losses.reshape(shape) if shape else (0 + losses).reshape(shape), 0  # what is added to 0 is not -0
         if weights is not None:
             total, part = 0 - summed(values * weights), summed(weights)
@@ -264,17 +257,12 @@ def prepared_nll_loss(self: array, target: array, weight: array | None, reductio
             total, part = 0 - summed(values), count  # not the negative: 0 less 0 is 0
         return np.array(total / part if reduction == MEAN else total, dtype), np.array(part, dtype)
 
-    def as_before(found: tuple[Any, Any]) -> tuple[Any, Any]:
-        """Return outputs in the dtypes of those of other calls."""
-        loss, part = found
-        return as_dtype(np.asarray(loss), dtype), part if reduction == NONE else as_dtype(np.asarray(part), dtype)
-
     return run
 
 
 def prepared_nll_loss_backward(grad_output: array, self: array, target: array, weight: array | None, reduction: int,
                                ignore_index: int, total_weight: array) -> Callable[..., array] | None:
-    """Prepare the gradient. ``nll_loss_backward`` computes if a class is ignored, or is none."""
+    """Prepare the gradient. ``nll_loss_backward`` explains what is no class."""
     classes = Classes.of(self, target, weight, ignore_index)
     if classes is None or grad_output.dtype != self.dtype or is_half(self):
         return None
@@ -283,12 +271,14 @@ def prepared_nll_loss_backward(grad_output: array, self: array, target: array, w
     def run(grad_output: array, self: array, target: array, weight: array | None, *rest: Any) -> array:
         if (found := classes.places(target)) is None:
             return nll_loss_backward(grad_output, self, target, weight, *rest)
-        chosen, places = found
+        chosen, places, kept = found
         grad = np.negative(grad_output).reshape(-1)
         if reduction == MEAN:
             grad /= rest[-1]
         out: array = np.zeros(size, dtype)
-        out[places] = grad if weight is None else grad * weight.take(chosen)
+        if weight is not None:
+            grad = grad * weight.take(chosen)
+        out[places] = grad if kept is None else np.where(kept, grad, 0)
         return out.reshape(shape)
 
     return run
