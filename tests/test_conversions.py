@@ -27,6 +27,26 @@ def test_numbers_are_converted_to_every_dtype_as_in_pytorch(before: str) -> None
                 assert_same(ours, theirs)
 
 
+def test_a_tensor_is_itself_in_the_format_that_its_strides_suggest() -> None:
+    def found(t: Any) -> list[Any]:
+        images = t.ones(2, 3, 4, 5)
+        tensors = [t.ones(2, 3).t(), images, images.to(memory_format=t.channels_last), images.permute(0, 3, 1, 2),
+                   t.ones(2, 1, 4, 5).to(memory_format=t.channels_last), t.ones(2, 3, 1, 1), t.ones(6)[::2],
+                   t.ones(1, 2, 3, 4, 5).permute(0, 4, 1, 2, 3), images[:, :1].expand(2, 3, 4, 5), t.ones(2, 0, 4, 5)]
+        made = []
+        for x in tensors:
+            for name in ("contiguous_format", "channels_last", "channels_last_3d", "preserve_format"):
+                for options in ({}, {"dtype": t.float64}, {"copy": True}):
+                    try:
+                        y = x.to(memory_format=getattr(t, name), **options)
+                        made.append((y.stride(), y is x))
+                    except RuntimeError as error:
+                        made.append(str(error).partition("\n")[0])
+        return made
+
+    assert found(mindtorch) == found(torch)
+
+
 @each_program(
     lambda t: float(t.tensor(1 + 2j)),
     lambda t: (float(t.tensor(1 + 0j)), int(t.tensor(2 + 0j)), complex(t.tensor(2))),

@@ -119,6 +119,45 @@ def test_windows_lie_where_they_lay_before(name: str, dtype: Any) -> None:
         assert_same(call(mindtorch, port(x, mindtorch)), call(torch, x))
 
 
+#: Composites of a matrix ``x`` of five rows and columns, and of indices ``at`` into them.
+COMPOSITES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "block_diag": lambda lib, x, at: lib.block_diag(x, x.t(), x[:2]),
+    "stacks": lambda lib, x, at: [lib.hstack([x, x.t()]), lib.vstack([x, x[0]]), lib.dstack([x, x]),
+                                  lib.column_stack([x, x[0]])],
+    "products": lambda lib, x, at: [lib.kron(x, x[:2]), lib.outer(x[0], x[:, 1]), lib.inner(x, x.t()), x @ x, x @ x[0]],
+    "places": lambda lib, x, at: [x.scatter(1, at, x), x.scatter_add(0, at, x.t()), x.scatter_reduce(1, at, x, "amax"),
+                                  x.index_add(1, at[0], x), x.index_copy(0, at[1] * 0 + lib.arange(5), x),
+                                  x.index_fill(1, at[0], 2), x.index_select(1, at[1]), x.take_along_dim(at, 1),
+                                  x.gather(0, at), x.index_put((at[0], at[1]), x[0], True), x.put(at[0], x[:, 2])],
+    "masks": lambda lib, x, at: [x.masked_scatter(at > 2, x), x.masked_fill(at > 2, 3), x.masked_select(at > 2)],
+    "statistics": lambda lib, x, at: [x.quantile(0.3, 1), x.corrcoef(), x.nanmean(0), lib.trapezoid(x, x.sort(1)[0]),
+                                      x.diff(dim=0), x.trace(), lib.cosine_similarity(x, x.t())],
+    "normalisations": lambda lib, x, at: [
+        lib.nn.functional.layer_norm(x, (5,), x[0], x[:, 1]), lib.nn.functional.rms_norm(x, (5,), x[:, 1]),
+        lib.nn.functional.group_norm(x, 1, x[:, 0], x[1]), lib.nn.functional.cross_entropy(x, at[0]),
+        lib.nn.functional.linear(x, x.t(), x[:, 1])],
+    "pads": lambda lib, x, at: [
+        lib.nn.functional.pad(x, (1, 2, 0, 1)), lib.nn.functional.pad(x[None], (1, 2), "circular"),
+        lib.nn.functional.pad(x[None], (1, 2), "replicate")],
+    "transforms": lambda lib, x, at: [lib.fft.fft2(x), lib.fft.rfft(x, dim=0), lib.fft.ihfft(x)],
+    "copies of views": lambda lib, x, at: [
+        lib.view_copy(x, (25,)), lib.diagonal_copy(x, 1), lib.select_scatter(x, x[0], 1, 2),
+        lib.diagonal_scatter(x, x[0]), lib.as_strided_copy(x, (2, 2), (1, 3), 4)],
+}
+
+
+@pytest.mark.parametrize("name", COMPOSITES)
+@pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)])
+def test_a_composite_of_tensors_in_any_order_is_computed_each_time_as_the_first(
+        name: str, turned: tuple[bool, bool]) -> None:
+    for times in (1, 2, 3, 4):
+        numbers = torch.arange(25).reshape(5, 5) * times
+        x, at = (given.t().contiguous().t() if turn else given
+                 for given, turn in zip((numbers * 7.0 % 19 - 4, numbers * 3 % 5), turned, strict=True))
+        ours = COMPOSITES[name](mindtorch, port(x, mindtorch), port(at, mindtorch))
+        assert_same(ours, COMPOSITES[name](torch, x, at))
+
+
 def test_maxima_of_half_precision_keep_it_where_nan_comes_later() -> None:
     for times in range(4):
         x = mindtorch.full((1, 4, 4), float("nan") if times == 3 else times).half()

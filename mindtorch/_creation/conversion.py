@@ -11,6 +11,7 @@ from .._backends.sparse.parts import nothing
 from .._base.about import about
 from .._base.backend import backends
 from .._base.formats import sparse_coo
+from .._base.layout import suggested_order
 from .._dispatch.aten import clone
 from .._dispatch.keys import SPARSES
 from .._dispatch.schemas import registry
@@ -25,6 +26,7 @@ from .legacy import LEGACY_TENSORS, TypedTensor
 from .sparse import sparse_coo_tensor
 
 _to_copy = registry["_to_copy"]
+FORMATS = {4: "channels_last", 5: "channels_last_3d"}  #: by number of dimensions
 LEGACY_TYPES: dict[str, DType] = {name: kind.dtype for name, kind in LEGACY_TENSORS.items()}
 #: Frequent forms of ``to``: the names of the keywords, by the types of all arguments.
 SPELLED: dict[tuple[type, ...], set[tuple[str, ...]]] = {(DType,): {("dtype",)}}
@@ -96,8 +98,10 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return self if dtype is self._dtype else _to_copy.call(self, dtype)
     device, dtype, non_blocking, copy, memory_format = parse_to(*args, **kwargs)
     if memory_format is not None and memory_format.name != "preserve_format":
-        if (not copy and self.is_contiguous(memory_format)
-                and dtype in (None, self._dtype) and device in (None, self._device)):
+        order = suggested_order(tuple(self.shape), self._strides())
+        suggested = "contiguous_format" if order is None else FORMATS[len(order)]
+        if (not copy and memory_format.name == suggested and dtype in (None, self._dtype)
+                and device in (None, self._device)):
             return self
         return _to_copy.call(self, dtype, device or self._device, non_blocking, memory_format)
     return to_device(self, self._device if device is None else device, dtype, non_blocking, copy)

@@ -1,8 +1,8 @@
 """Composites computed at once: one plan on arrays for the several operators that a composite calls.
 
-Modes, pipelines and gradients act on the operators that a composite calls. A plan may stand for them only for
-contiguous CPU tensors without other keys, and with no mode on that redirects calls. Observers change nothing: they
-are told of the operators as parts of the call.
+Modes, pipelines and gradients act on the operators that a composite calls. A plan may stand for them only for CPU
+tensors without other keys, of any strides, and with no mode on that redirects calls. Observers change nothing: they are
+told of the operators as parts of the call.
 
 A plan is made at the second call of a layout: one that is not used again costs nothing.
 """
@@ -33,13 +33,8 @@ from .plans import SEEN, UNFIT, Plan, Plans
 from .rows import Prepared, Rows, array_of, moving, order_of, strided
 from .views import COMPOSED, VIEWS
 
-#: Composites whose plans take tensors of any strides.
-OF_ANY_STRIDES = {"clone", "_to_copy", "linear", "matmul", "constant_pad_nd", "scaled_dot_product_attention",
-                  "select_backward", "slice_backward", "value_selecting_reduction_backward", "index_select_backward",
-                  "masked_scatter_backward",
-                  *[f"grid_sampler_{dims}d{part}" for dims in (2, 3) for part in ("", "_backward")],
-                  *[f"{mode}_pad{dims}d_backward" for mode in ("reflection", "replication") for dims in (1, 2, 3)]}
-NEW = {"max_pool1d", "rot90"}  #: composites that return a view of a new tensor, where PyTorch returns the tensor
+#: Composites that return a view of a new tensor, where PyTorch returns the tensor.
+NEW = {"max_pool1d", "rot90"}
 
 
 def with_plans(op: Operator, function: Callable[..., Any], **traits: bool) -> Kernel:
@@ -47,17 +42,15 @@ def with_plans(op: Operator, function: Callable[..., Any], **traits: bool) -> Ke
     if (by_plan := VIEWS.get(op.name)) is not None:
         planned = by_plan(function)
         return Kernel(planned, function, planned, **traits)
-    row = AT_ONCE.get(op.name) or COPIES.get(op.name)
-    if row is MOVES or (row is None and (row := through_view(op)) is not None):
-        traits["strided"] = True
+    row = AT_ONCE.get(op.name) or COPIES.get(op.name) or through_view(op)
     if (by_plan := COMPOSED.get(op.name)) is not None:
-        planned, traits["strided"] = unless_redirected(by_plan(function), function), True
+        planned = unless_redirected(by_plan(function), function)
     elif row is not None:
         traits["records_none"] = has_derivative(op)
         planned = by_plans(op, outside_graph(function) if has_derivative(op) else function, row)
     else:
         return Kernel(function, function, None, **traits)
-    return Kernel(function, function, planned, **{"strided": op.name in OF_ANY_STRIDES, **traits})
+    return Kernel(function, function, planned, strided=True, **traits)
 
 
 def unless_redirected(fast: Rows, general: Rows) -> Rows:
@@ -153,7 +146,8 @@ def through_view(op: Operator) -> Callable[..., Rows | None] | None:
     name = WRITTEN.get(op.name) or op.name.replace("_copy", "", 1)
     if op.family != "views" or name == op.name or op.functional:
         return None
-    writes, beyond, call = op.name in WRITTEN, name == "as_strided", registry[name].call
+    writes, beyond = op.name in WRITTEN, name == "as_strided"
+    call = registry["reshape" if name == "view" else name].call
 
     def prepare(x: np.ndarray, *args: Any) -> Rows | None:
         in_rows, own, dtype = x.flags.c_contiguous, x.dtype.kind == "V", from_numpy_dtype(x.dtype)
@@ -166,7 +160,9 @@ def through_view(op: Operator) -> Callable[..., Rows | None] | None:
         made: Any = call(whole, *args[writes:])
         views, layouts = made if made.__class__ is tuple else (made,), []
         for view in views:
-            if view._keys & ~NONCONTIGUOUS != CPU or (writes and args[0].shape != view.shape):
+            if view._storage is not whole._storage or view._keys & ~NONCONTIGUOUS != CPU:
+                return None
+            if writes and args[0].shape != view.shape:
                 return None
             seen = view._array
             start = view._offset * seen.itemsize if seen.size else 0
