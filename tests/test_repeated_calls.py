@@ -278,6 +278,7 @@ POINTWISE: dict[str, Callable[[Any, Any, Any], Any]] = {
     "x ** 3": lambda t, x, y: x ** 3, "xlogy": lambda t, x, y: t.xlogy(x, y),
     "where": lambda t, x, y: t.where(y > 0, x, y),
     "where number": lambda t, x, y: t.where(y > 0, x, 0.5), "clamp": lambda t, x, y: x.clamp(-1, 2),
+    "clamp from below": lambda t, x, y: x.clamp(min=-1),
     "lerp": lambda t, x, y: t.lerp(x, y, 0.25), "addcmul": lambda t, x, y: t.addcmul(x, y, y, value=2),
     "hardtanh": lambda t, x, y: t.nn.functional.hardtanh(x), "atan2": lambda t, x, y: t.atan2(x, y),
 }

@@ -138,10 +138,10 @@ def by_row(op: Operator, function: Rows, changes: dict[int, Any], count: int, re
 CHANGED = """
 def make(function, rest, dtype, layout, ways):
     {ways}, *_ = *ways, None
-    def run({operands}):
+    def run({parameters}):
         result = asarray(function({changed}, *rest))
         return result if {fits} else {narrowed}
-    def compute({operands}):
+    def compute({parameters}):
         out = new(Tensor)
         out._array = silent().run(run, {operands})
         out._dtype, out._keys, out._layout = layout.dtype, CPU, layout
@@ -163,6 +163,7 @@ def changing(forms: Ints, few: bool, tensors: bool) -> Callable[..., Rows]:
         changed.append(text)
     source = CHANGED.format(
         ways=", ".join([f"way{i}" for i in range(len(forms))]), operands=", ".join(operands),
+        parameters="=None, ".join(operands) + "=None" * (len(operands) > 1),  # the last ones may be left out
         changed=", ".join(changed), made="compute" if tensors else "run",
         fits="result.dtype is dtype" + " and result.flags.c_contiguous" * tensors,
         narrowed=f"result.astype(dtype, {'C' if tensors else 'K'!r})" if few else "converted(result, dtype)")
