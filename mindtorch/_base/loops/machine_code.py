@@ -36,7 +36,7 @@ ITEMS = tuple.__basicsize__  #: the offset of a tuple's items
 LISTED = object.__basicsize__ + 8  #: the offset of the address of a list's items
 KIND = object.__basicsize__ - 8  #: the offset of an object's type
 ALIGNED = 0x100  #: NumPy's flag; 1 is the one of contiguous arrays
-UNFIT, FAILED = 2, 3  #: what a call returns in place of a result: for arrays that do not fit, and without memory
+UNFIT, FAILED = 2, 3  #: what a call returns for arrays that do not fit, and without memory
 #: Memory of arrays that a loop makes, with numba's header of six words; the other functions of numba's runtime are in
 #: the object file.
 RUNTIME = """
@@ -145,8 +145,7 @@ def load(code: bytes) -> Callable[..., Any]:
     engine.add_object_file(llvm().ObjectFileRef.from_data(compiled))
     engine.finalize_object()
     taken = [ctypes.py_object if i in arrays else SCALARS[kind] for i, kind in enumerate(names)]
-    call = calling(ctypes.CFUNCTYPE(ctypes.c_int64, *taken)(engine.get_function_address("entrance")), arrays,
-                   about["result"], engine)
+    call = calling(ctypes.CFUNCTYPE(ctypes.c_int64, *taken)(engine.get_function_address("entrance")), arrays, engine)
     call.by_places = engine.get_function_address("entrance_of_places")  # type: ignore[attr-defined]
     call.numbers = frozenset(range(len(kinds))) - arrays.keys()  # type: ignore[attr-defined]
     if has_rows:
@@ -163,12 +162,12 @@ def is_line(ndim: int, contiguous: bool) -> bool:
 
 def entrance(name: str, kinds: list[str], arrays: dict[int, tuple[np.dtype, int, bool]]) -> str:
     """Return LLVM's text of the function that Python calls: it looks at the arrays' fields, calls the loop's code, and
-    returns its result, ``UNFIT`` if an array is not of the loop's kind, or ``FAILED``.
+    returns 0, ``UNFIT`` if an array is not of the loop's kind, or ``FAILED``.
     """
     taken = [f"i64 %a{i}" if i in arrays else f"{TYPES[kind]} %a{i}" for i, kind in enumerate(kinds)]
     lines = [f'declare i32 @"{name}"({", ".join(["ptr", "ptr", *[one.split()[0] for one in taken]])})',
              f"define i64 @entrance({', '.join(taken)}) {{", "  %result = alloca i64", "  %error = alloca i64",
-             "  store i64 0, ptr %result", "  br label %check0"]
+             "  br label %check0"]
     checks = [(i, *check) for i, (dtype, ndim, contiguous) in arrays.items() for check in (
         ("i64", KIND, -1, id(np.ndarray)), ("i64", DESCRIPTION, -1, id(dtype)),
         *[("i32", DIMENSIONS, -1, ndim)] * (not is_line(ndim, contiguous)),
@@ -182,9 +181,9 @@ def entrance(name: str, kinds: list[str], arrays: dict[int, tuple[np.dtype, int,
                   f"  br i1 %same{number}, label %check{number + 1}, label %unfit"]
     return "\n".join([*lines, f"check{len(checks)}:",
                       f'  %status = call i32 @"{name}"({", ".join(["ptr %result", "ptr %error", *taken])})',
-                      "  %went = icmp sle i32 %status, 0", "  br i1 %went, label %done, label %failed", "done:",
-                      "  %whole = load i64, ptr %result", "  %made = and i64 %whole, 1", "  ret i64 %made", "failed:",
-                      f"  ret i64 {FAILED}", "unfit:", f"  ret i64 {UNFIT}", "}"]) + "\n"
+                      "  %went = icmp sle i32 %status, 0", "  br i1 %went, label %done, label %failed",
+                      "done:", "  ret i64 0", "failed:", f"  ret i64 {FAILED}", "unfit:", f"  ret i64 {UNFIT}",
+                      "}"]) + "\n"
 
 
 def entrance_of_rows(kinds: list[str], count: int) -> str:
@@ -307,8 +306,7 @@ def calling_each(function: Any, call: Callable[..., Any]) -> Callable[..., None]
     return each
 
 
-def calling(function: Any, arrays: dict[int, tuple[np.dtype, int, bool]], result: bool,
-            engine: Any) -> Callable[..., Any]:
+def calling(function: Any, arrays: dict[int, tuple[np.dtype, int, bool]], engine: Any) -> Callable[..., Any]:
     """Return the call of compiled code. Keeps ``engine``, which owns the code. Releases Python's lock.
 
     Raises:
@@ -319,11 +317,10 @@ def calling(function: Any, arrays: dict[int, tuple[np.dtype, int, bool]], result
             status = function(*args)
         except ctypes.ArgumentError:  # NumPy's numbers
             status = function(*[arg if i in arrays else np.asarray(arg).item() for i, arg in enumerate(args)])
-        if status > 1:
-            if status == FAILED:
-                raise MemoryError
-            return call(*[fitted(i, arg, *arrays[i]) if i in arrays else arg for i, arg in enumerate(args)])
-        return status == 1 if result else None
+        if status == FAILED:
+            raise MemoryError
+        if status == UNFIT:
+            call(*[fitted(i, arg, *arrays[i]) if i in arrays else arg for i, arg in enumerate(args)])
 
     return call
 

@@ -24,8 +24,7 @@ SUMS = {"reassoc"}
 FLOATS = ("float32", "float64")
 
 
-def loop(*arrays: str, fastmath: Any = False, result: str = "void", of: tuple[str, ...] = (),
-         name: str = "") -> Callable[[Any], Any]:
+def loop(*arrays: str, fastmath: Any = False, of: tuple[str, ...] = (), name: str = "") -> Callable[[Any], Any]:
     """Register a function of arrays and numbers of these types as a loop, perhaps of another name; or as one for each
     dtype of ``of``, which takes the place of ``T``.
     """
@@ -35,7 +34,7 @@ def loop(*arrays: str, fastmath: Any = False, result: str = "void", of: tuple[st
         for kind in of or ("T",):
             types = ", ".join(re.sub(r"\bT\b", kind, array) for array in arrays)
             LOOPS[f"{function.__name__}_{kind}" if of else function.__name__] = partial(
-                compiled, function, f"{result}({types})", fastmath)
+                compiled, function, f"void({types})", fastmath)
         return function
 
     return decorate
@@ -75,8 +74,7 @@ def compiled(function: Any, signature: str, fastmath: Any) -> bytes:
                if not name.startswith("llvm.")}
     if outside - PROVIDED:
         raise RuntimeError(f"it calls {', '.join(sorted(outside - PROVIDED))}")
-    about = {"name": made.fndesc.llvm_func_name, "arguments": kinds, "result": result is not types.void,
-             "triple": made.library.codegen._tm.triple}
+    about = {"name": made.fndesc.llvm_func_name, "arguments": kinds, "triple": made.library.codegen._tm.triple}
     return json.dumps(about).encode() + b"\n" + made.library._get_compiled_object()
 
 
