@@ -143,6 +143,68 @@ def cnn(t: Any) -> Callable[[], Any]:
     return _training(t, model, t.optim.SGD(model.parameters(), lr=0.01, momentum=0.9), x, y, nn.CrossEntropyLoss())
 
 
+def resnet(t: Any) -> Callable[[], Any]:
+    """Train a stem and three residual blocks of 16 and 32 channels, batch 8 of 32 x 32."""
+    t.manual_seed(0)
+    nn = t.nn
+
+    class Block(nn.Module):  # type: ignore[name-defined]
+        def __init__(self, before: int, channels: int, stride: int = 1) -> None:
+            super().__init__()
+            self.conv1 = nn.Conv2d(before, channels, 3, stride, padding=1, bias=False)
+            self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+            self.norm1, self.norm2 = nn.BatchNorm2d(channels), nn.BatchNorm2d(channels)
+            self.short: Any = nn.Identity() if before == channels else nn.Conv2d(before, channels, 1, stride)
+
+        def forward(self, x: Any) -> Any:
+            inner = self.norm2(self.conv2(nn.functional.relu(self.norm1(self.conv1(x)))))
+            return nn.functional.relu(inner + self.short(x))
+
+    model = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(), Block(16, 16),
+                          Block(16, 32, 2), Block(32, 32), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10))
+    x, y = t.randn(8, 3, 32, 32), t.randint(0, 10, (8,))
+    return _training(t, model, t.optim.SGD(model.parameters(), lr=0.01, momentum=0.9), x, y, nn.CrossEntropyLoss())
+
+
+def unet(t: Any) -> Callable[[], Any]:
+    """Train two scales of 16 and 32 channels with a skip connection, as a step of diffusion, batch 4 of 32 x 32."""
+    t.manual_seed(0)
+    nn = t.nn
+
+    def convolutions(before: int, channels: int) -> Any:
+        return nn.Sequential(nn.Conv2d(before, channels, 3, padding=1), nn.GroupNorm(4, channels), nn.SiLU(),
+                             nn.Conv2d(channels, channels, 3, padding=1), nn.GroupNorm(4, channels), nn.SiLU())
+
+    down, middle, joined = convolutions(3, 16), convolutions(16, 32), convolutions(32, 16)
+    up, last = nn.ConvTranspose2d(32, 16, 2, stride=2), nn.Conv2d(16, 3, 1)
+    parameters = [p for part in (down, middle, joined, up, last) for p in part.parameters()]
+
+    def model(x: Any) -> Any:
+        first = down(x)
+        return last(joined(t.cat([first, up(middle(nn.functional.avg_pool2d(first, 2)))], 1)))
+
+    x, noise = t.randn(4, 3, 32, 32), t.randn(4, 3, 32, 32)
+    return _training(t, model, t.optim.AdamW(parameters), x, noise, nn.MSELoss())
+
+
+def vit(t: Any) -> Callable[[], Any]:
+    """Train two layers of width 64 with four heads over 16 patches and a class token, batch 8 of 32 x 32."""
+    t.manual_seed(0)
+    nn = t.nn
+    patches, head = nn.Conv2d(3, 64, 8, stride=8), nn.Linear(64, 10)
+    layer = nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
+    layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+    token, places = nn.Parameter(t.zeros(1, 1, 64)), nn.Parameter(t.randn(1, 17, 64))
+    parameters = [token, places, *(p for part in (patches, layers, head) for p in part.parameters())]
+
+    def model(x: Any) -> Any:
+        tokens = t.cat([token.expand(len(x), -1, -1), patches(x).flatten(2).transpose(1, 2)], 1)
+        return head(layers(tokens + places)[:, 0])
+
+    x, y = t.randn(8, 3, 32, 32), t.randint(0, 10, (8,))
+    return _training(t, model, t.optim.AdamW(parameters), x, y, nn.CrossEntropyLoss())
+
+
 def lstm(t: Any) -> Callable[[], Any]:
     t.manual_seed(0)
     network, head = t.nn.LSTM(128, 128), t.nn.Linear(128, 10)
@@ -205,6 +267,9 @@ PROGRAMS: list[tuple[str, Program, float | None]] = [
     ("MLP training step, SGD momentum", mlp_sgd, 1.2),
     ("MLP training step, Adam", mlp_adam, 1.2),
     ("CNN training step", cnn, 1.5),
+    ("ResNet training step", resnet, 1.5),
+    ("UNet training step, AdamW", unet, 1.5),
+    ("ViT training step, AdamW", vit, 1.2),
     ("LSTM training step", lstm, 1.2),
     ("GPT training step, AdamW", gpt, 1.2),
     ("compiled: chain of 6, 4M elements", pointwise_chain, 0.5),
