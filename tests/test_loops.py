@@ -445,6 +445,49 @@ def test_products_of_matrices_of_any_sizes_and_layouts_are_those_of_numpy(sizes)
             np.testing.assert_allclose(out, first.astype(np.float64) @ second, rtol=1e-5, atol=1e-5 * count)
 
 
+#: Samples, channels, height and width, filters, kernel, stride, padding, dilation, and groups.
+CONVOLUTIONS = {
+    "lines of a tile": (3, 16, 20, 32, 16, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "lines of several tiles": (3, 8, 9, 77, 12, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "short lines": (4, 24, 9, 7, 33, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "strides": (3, 8, 40, 41, 9, (3, 4), (2, 3), (1, 2), (1, 1), 1),
+    "dilation": (2, 8, 30, 40, 10, (3, 3), (2, 1), (3, 2), (3, 2), 1),
+    "groups": (2, 12, 40, 40, 20, (5, 3), (1, 1), (2, 0), (1, 1), 4),
+    "a channel a group": (8, 16, 40, 40, 16, (5, 5), (1, 1), (2, 2), (1, 1), 16),
+}
+
+
+@pytest.mark.skipif(not loops.has_wide_vectors(), reason="the processor has no vectors of 16 numbers")
+@pytest.mark.parametrize("sizes", CONVOLUTIONS.values(), ids=CONVOLUTIONS)
+def test_convolutions_without_im2col_are_those_of_blas_and_pytorch(sizes, by_numpy, used, monkeypatch) -> None:
+    for loop in (loops.correlate, loops.weigh):
+        monkeypatch.setattr(loop, "_least", 0)
+    samples, channels, height, width, filters, kernel, stride, padding, dilation, groups = sizes
+    settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    generator = torch.Generator().manual_seed(1)
+    x, weight, bias = (torch.randn(shape, generator=generator) for shape in (
+        (samples, channels, height, width), (filters, channels // groups, *kernel), (filters,)))
+    given = [port(part, mindtorch) for part in (x, weight, bias)]
+    results = convolved(mindtorch, *given, **settings)
+    assert used >= {"correlate", "weigh"}
+    for others in (by_numpy(lambda: convolved(mindtorch, *given, **settings)),
+                   [port(part, mindtorch) for part in convolved(torch, x, weight, bias, **settings)]):
+        for result, other in zip(results, others, strict=True):
+            mindtorch.testing.assert_close(result, other, rtol=1e-4, atol=1e-4 * float(other.abs().max()))
+
+
+@pytest.mark.skipif(not loops.has_wide_vectors(), reason="the processor has no vectors of 16 numbers")
+def test_an_infinite_pixel_reaches_the_windows_that_have_it_alone(used, monkeypatch) -> None:
+    for loop in (loops.correlate, loops.weigh):
+        monkeypatch.setattr(loop, "_least", 0)
+    x, weight, bias = torch.randn(2, 8, 33, 20), torch.randn(4, 8, 3, 3), torch.randn(4)
+    x[0, 3, 0, 19], x[1, 0, 16, 0] = torch.inf, torch.nan
+    results = convolved(mindtorch, *[port(part, mindtorch) for part in (x, weight, bias)], padding=1)
+    assert used >= {"correlate", "weigh"}
+    for result, other in zip(results, convolved(torch, x, weight, bias, padding=1), strict=True):
+        assert result.isfinite().equal(port(other.isfinite(), mindtorch))
+
+
 def test_a_loop_runs_over_many_rows_of_arrays_at_once() -> None:
     step = loops.sgd.compiled(REPAID + 1)
     rows = [(np.ones(n, np.float32), np.full(n, 2, np.float32)) for n in (1, 5, 40)]
@@ -553,6 +596,34 @@ def test_normalised_lines_and_their_gradients_agree_with_numpy_and_pytorch(affin
         for result, other in zip(results, others, strict=True):
             assert result.isfinite().any()
             mindtorch.testing.assert_close(result, other, equal_nan=True, rtol=1e-4, atol=1e-4)
+
+
+def in_groups_of_channels(lib: Any, x: Any, weight: Any, bias: Any, groups: int) -> list[Any]:
+    """Normalise by channel (no groups), or by group, and return all gradients and moments."""
+    inputs = [part if part is None else part.clone().requires_grad_() for part in (x, weight, bias)]
+    running = [lib.zeros(x.shape[1]), lib.ones(x.shape[1])]
+    f = lib.nn.functional
+    out = f.group_norm(inputs[0], groups, *inputs[1:]) if groups else f.batch_norm(
+        inputs[0], *running, *inputs[1:], training=True)
+    out.backward(out.detach().sin())
+    return [out.detach(), *running, *(part.grad for part in inputs if part is not None)]
+
+
+@pytest.mark.parametrize("affine", [False, True], ids=["plain", "affine"])
+@pytest.mark.parametrize("groups", [0, 1, 4], ids=["batch", "one group", "groups"])
+@pytest.mark.parametrize("shape", [(64, 80), (3, 8, 300), (4, 8, 20, 33)], ids=str)
+def test_normalised_channels_and_their_gradients_agree_with_numpy_and_pytorch(shape, groups, affine, by_numpy,
+                                                                              used) -> None:
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(shape, generator=generator) * 2 + 3
+    weight, bias = ([torch.randn(shape[1], generator=generator) for _ in range(2)] if affine else (None, None))
+    given = [part if part is None else port(part, mindtorch) for part in (x, weight, bias)]
+    results = in_groups_of_channels(mindtorch, *given, groups)
+    assert used >= {"normalise", "normalise_backward"}
+    for others in (by_numpy(lambda: in_groups_of_channels(mindtorch, *given, groups)),
+                   [port(part, mindtorch) for part in in_groups_of_channels(torch, x, weight, bias, groups)]):
+        for result, other in zip(results, others, strict=True):
+            mindtorch.testing.assert_close(result, other, rtol=1e-4, atol=1e-4)
 
 
 def test_normalised_lines_do_not_depend_on_the_number_of_threads(used) -> None:

@@ -219,6 +219,7 @@ gelu, gelu_backward, softmax, log_softmax, softmax_backward, log_softmax_backwar
     Loop(name, least=SOME) for name in (
         "gelu", "gelu_backward", "softmax", "log_softmax", "softmax_backward", "log_softmax_backward"))
 #: Which models call several times a layer, also for the few numbers of each token.
+normalise, normalise_backward = Loop("normalise", least=SOME), Loop("normalise_backward", least=SOME)
 layer_norm, layer_norm_backward = Loop("layer_norm", least=FEW << 1), Loop("layer_norm_backward", least=FEW << 1)
 softmax_down, log_softmax_down = Loop("softmax_down"), Loop("log_softmax_down")
 softmax_backward_down, log_softmax_backward_down = Loop("softmax_backward_down"), Loop("log_softmax_backward_down")
@@ -240,7 +241,9 @@ cumulative_extreme, searchsorted, top_of_lines = (
 distances_backward, sample_backward = ByDType("distances_backward"), ByDType("sample_backward")
 sample, leaky, lerp = (ByDType(name, True) for name in ("sample", "leaky", "lerp"))
 attention = Loop("attention", least=1 << 8)
-#: Products of matrices; for processors whose vectors they are written for (``has_wide_vectors``).
+#: Convolutions without im2col, and products of matrices; for processors whose vectors they are written for
+#: (``has_wide_vectors``).
+correlate, weigh = Loop("correlate"), Loop("weigh")
 product, product_transposed = Loop("product", least=0), Loop("product_transposed", least=0)
 count = Loop("count", True)
 FOLDS = 4  #: counts of a number, which ``count`` keeps in turns

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._base import loops
 from ...._storage import allocate
 from ...common.blocks import each_block
 from ...common.shapes import output_size
@@ -23,6 +24,10 @@ from ..windows import Array, Columns, Ints, keys_of_positions, middle, padded, r
 from . import CPU_KERNELS
 from .reduction import as_dtype, is_half, to_opmath
 
+#: The least elements of a column for which reading them where they lie takes less time than im2col.
+SHORT = 18
+PRODUCTS = 8  #: in the time of one element of other loops
+NOTHING = np.array([-0.0], np.float32)  #: in place of a bias
 #: Bytes of columns made at a time: they stay in the cache until they are multiplied.
 BLOCK = 1 << 20
 
@@ -39,6 +44,17 @@ class Correlation:
         self.filters, self.dilation = filters, dilation
         self.single = set(stride) <= {1}  # a window stride of 1
         self.length = filters[1] * prod(kernel)  # of a column
+        self.skips = True  #: whether loops may skip im2col
+
+    def looped(self, loop: loops.Loop, large: Array) -> Callable[..., None] | None:
+        """Return the compiled loop for float32 images of several places, given its arrays; None if BLAS multiplies."""
+        size = len(large) * self.filters[0] * self.length * self.columns.real // PRODUCTS
+        if (not self.skips or len(self.out) != 2 or large.dtype != np.float32 or prod(self.filters[2:]) == 1
+                or self.length < SHORT or not loops.has_wide_vectors() or (compiled := loop.compiled(size)) is None):
+            return None
+        planes = [-(-n // s) for n, s in zip(self.room, self.stride, strict=True)]
+        geometry = *planes, *self.filters[2:], *self.padding, *self.stride, *self.dilation
+        return lambda *arrays: compiled(*arrays, *geometry)
 
     def matrices(self, weight: Array) -> Array:
         """Return the filters as a matrix for each group."""
@@ -63,8 +79,15 @@ class Correlation:
         """Compute ``small``, the correlation of ``large`` with the weight."""
         matrices = self.matrices(weight)
         result = allocate((len(large), self.filters[0], *self.out), large.dtype)
+        loop = self.looped(loops.correlate, large)
+        if loop is not None:
+            images, filters = np.ascontiguousarray(large), np.ascontiguousarray(matrices)
+            added = NOTHING if bias is None else np.ascontiguousarray(bias)
 
         def work(at: slice) -> None:
+            if loop is not None:
+                loop(images[at], filters, added, result[at])
+                return
             made = np.matmul(matrices, self.gathered(large[at]))
             self.columns.write(made.reshape(len(made), self.filters[0], self.columns.count), bias, result[at])
 
@@ -110,20 +133,28 @@ class Correlation:
     def weigh(self, large: Array, small: Array) -> Array:
         """Compute the gradient of the weight."""
         sums: dict[int, Array] = {0: np.zeros(self.filters, large.dtype)}
+        loop = self.looped(loops.weigh, large)
+        if loop is not None:
+            images, grads = np.ascontiguousarray(large), np.ascontiguousarray(small)
 
         def work(at: slice) -> None:
+            if loop is not None:
+                sums[at.start] = np.zeros(self.filters, large.dtype)
+                loop(images[at], grads[at], self.matrices(sums[at.start]))
+                return
             made = np.matmul(self.spread(small[at]), self.gathered(large[at]).swapaxes(2, 3))
             sums[at.start] = made.sum(0).reshape(self.filters)
 
         self.each_block(work, len(large), large.itemsize)
         result = np.sum([sums[start] for start in sorted(sums)], 0)
-        if self.columns.joined and np.isnan(result).any():
+        if (self.columns.joined or loop is not None) and np.isnan(result).any():
             return self.of_real_places().weigh(large, small)
         return result
 
     def of_real_places(self) -> Correlation:
         """Return the maps without the places between rows, whose zeros times infinity would be NaN."""
         maps = copy(self)
+        maps.skips = False
         maps.columns = Columns(self.room, self.out, self.filters[2:], self.stride, self.dilation, joined=False)
         return maps
 

@@ -58,12 +58,44 @@ def affine(x: Array, weight: Any, bias: Any, groups: Groups) -> Array:
     return x
 
 
-def normalised(x: Array, weight: Any, bias: Any, groups: Groups, eps: float) -> tuple[Array, Array, Array]:
-    """Return the normalised input, the means, and the reciprocals of the standard deviations."""
+def looped(loop: loops.Loop, groups: Groups, x: Array, *parameters: Any) -> tuple[Any, tuple[int, ...]] | None:
+    """Return the compiled loop, and the shape in which it takes float32 arrays in groups of channels, or None."""
+    if x.dtype != np.float32 or not x.size or any(
+            given is not None and (given.dtype != x.dtype or not given.flags.c_contiguous) for given in parameters):
+        return None
+    compiled = loop.compiled(x.size)
+    if compiled is None or (len(groups.affine) < 4 and groups.over[0] != 0):
+        return None
+    samples, channels, *places = groups.shape
+    return compiled, (samples, channels, 1, prod(places)) if groups.over[0] == 0 else (1, samples * channels, *places)
+
+
+def of_affine(weight: Any, bias: Any, groups: Groups) -> tuple[Array, Array]:
+    """Return weight and bias in float32; without them, ones and zeros."""
+    count = prod(groups.affine)
+    return (np.ones(count, np.float32) if weight is None else weight.reshape(-1),
+            np.zeros(count, np.float32) if bias is None else bias.reshape(-1))
+
+
+def with_moments(x: Array, weight: Any, bias: Any, groups: Groups, eps: float) -> tuple[Array, Array, Array, Array]:
+    """Return the normalised input, the means, the variances, and the reciprocals of the standard deviations."""
+    if (found := looped(loops.normalise, groups, x, weight, bias)) is not None:
+        loop, shape = found
+        out, count = allocate(x.shape, x.dtype), shape[1]
+        middle, spread, rstd = (np.empty(count, x.dtype) for _ in range(3))
+        loop(np.ascontiguousarray(x).reshape(shape), *of_affine(weight, bias, groups), eps, out.reshape(shape), middle,
+             spread, rstd)
+        return out, middle, spread, rstd
     centred, middle, spread = moments(seen(x, groups.shape), groups)
     rstd = reciprocal(spread, eps)
     centred *= rstd
-    return affine(centred, weight, bias, groups).reshape(x.shape), middle, rstd
+    return affine(centred, weight, bias, groups).reshape(x.shape), middle, spread, rstd
+
+
+def normalised(x: Array, weight: Any, bias: Any, groups: Groups, eps: float) -> tuple[Array, Array, Array]:
+    """Return the normalised input, the means, and the reciprocals of the standard deviations."""
+    out, middle, _, rstd = with_moments(x, weight, bias, groups, eps)
+    return out, middle, rstd
 
 
 #: Most numbers in rows that a product with a matrix sums.
@@ -170,6 +202,14 @@ def gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, gr
               fixed: bool = False) -> list[Any]:
     """Return the requested gradients of input, weight and bias; with ``fixed``, through constant moments."""
     shape, is_rounded = x.shape, middle is not None and middle.dtype.itemsize == 2
+    if mask[0] and not fixed and grad.dtype == x.dtype and (
+            by_loop := looped(loops.normalise_backward, groups, x, middle, rstd, weight)) is not None:
+        loop, lines = by_loop
+        of_input, (factor, of_bias) = allocate(shape, x.dtype), of_affine(weight, None, groups)
+        of_weight = np.zeros_like(of_bias)
+        loop(np.ascontiguousarray(grad).reshape(lines), np.ascontiguousarray(x).reshape(lines), middle.reshape(-1),
+             rstd.reshape(-1), factor, of_input.reshape(lines), of_weight, of_bias)
+        return [of_input, of_weight if mask[1] else None, of_bias if mask[2] else None]
     grad, x = seen(grad, groups.shape), seen(x, groups.shape)
     middle, rstd = seen(middle, groups.moments), seen(rstd, groups.moments)
     normal = x - middle
@@ -201,18 +241,21 @@ def of_channels(x: Array, weight: Any, bias: Any, running_mean: Any, running_var
         out = seen(x, groups.shape) - middle
         out *= reciprocal(spread, eps)
         return affine(out, weight, bias, groups), np.empty(0, x.dtype), np.empty(0, x.dtype)
-    centred, middle, spread = moments(seen(x, groups.shape), groups)
+    half = x.dtype.itemsize == 2
+    if half:
+        _, middle, spread = moments(seen(x, groups.shape), groups)
+        rstd = reciprocal(spread, eps)
+    else:
+        out, middle, spread, rstd = with_moments(x, weight, bias, groups, eps)
     unbiased = spread * np.asarray(groups.elements, spread.dtype) / np.asarray(groups.elements - 1, spread.dtype)
     for running, batch in ((running_mean, middle), (running_var, unbiased)):
         if running is not None:
             running[...] = (1 - momentum) * to_opmath(running) + momentum * batch.reshape(running.shape)
-    rstd = reciprocal(spread, eps)
-    if x.dtype.itemsize == 2:  # saved moments are rounded, and PyTorch normalises by them
+    if half:  # saved moments are rounded, and PyTorch normalises by them
         saved = next((given.dtype for given in (weight, bias, running_mean, running_var) if given is not None), x.dtype)
         middle, rstd = middle.astype(saved), rstd.astype(saved)
-        centred = seen(x, groups.shape) - to_opmath(middle)
-    centred *= to_opmath(rstd)
-    return affine(centred, weight, bias, groups), middle.reshape(-1), rstd.reshape(-1)
+        out = affine((seen(x, groups.shape) - to_opmath(middle)) * to_opmath(rstd), weight, bias, groups)
+    return out, middle.reshape(-1), rstd.reshape(-1)
 
 
 @partial(Prepared, count=5)

@@ -34,11 +34,13 @@ def pointer(builder: Any, kind: Any, place: Any, *steps: Any) -> Any:
     return builder.inttoptr(place, kind.as_pointer())
 
 
-_untyped: Any = intrinsic  # whose types leave out the two arguments that numba gives
+untyped: Any = intrinsic  # whose types leave out the two arguments that numba gives
 
 
-def tile_of(rows: int, parts: int) -> Any:
-    """Make the function that computes a tile of so many rows and vectors, given addresses and steps in bytes."""
+def tile_of(rows: int, parts: int, scattered: bool) -> Any:
+    """Make the function that computes a tile of so many rows and vectors, given addresses and steps in bytes. Rows of
+    the second matrix may be ``scattered``: ``step`` is then the address of a table of their places.
+    """
     @intrinsic
     def tile(typing: Any, a: Any, along: Any, down: Any, panel: Any, step: Any, out: Any, out_down: Any,
              count: Any) -> Any:
@@ -52,7 +54,8 @@ def tile_of(rows: int, parts: int) -> Any:
             sums = [[cgutils.alloca_once_value(builder, ir.Constant(VECTOR, [0.0] * LANES)) for _ in range(parts)]
                     for _ in range(rows)]
             with cgutils.for_range(builder, count) as turn:
-                line = builder.mul(turn.index, step)
+                line = builder.load(at(WORD, step, builder.mul(turn.index, constant(8)))) if scattered else (
+                    builder.mul(turn.index, step))
                 given = [builder.load(at(VECTOR, panel, line, constant(4 * LANES * part)), align=4)
                          for part in range(parts)]
                 column = builder.mul(turn.index, along)
@@ -73,7 +76,7 @@ def tile_of(rows: int, parts: int) -> Any:
     return tile
 
 
-@_untyped
+@untyped
 def turn(typing: Any, source: Any, down: Any, last: Any, target: Any) -> Any:
     """Write the transpose of a square of numbers into a panel, given addresses, and the step in bytes to the next row;
     the ``last`` row stands for those behind it.
@@ -98,9 +101,9 @@ def turn(typing: Any, source: Any, down: Any, last: Any, target: Any) -> Any:
     return types.void(*[types.int64] * 4), write
 
 
-def tiles_of(parts: int) -> Any:
+def tiles_of(parts: int, scattered: bool = False) -> Any:
     """Make the function that multiplies the next rows of a matrix, as many as it returns, given how many are left."""
-    tile_8, tile_4, tile_2, tile_1 = (tile_of(rows, parts) for rows in (8, 4, 2, 1))
+    tile_8, tile_4, tile_2, tile_1 = (tile_of(rows, parts, scattered) for rows in (8, 4, 2, 1))
 
     @njit
     def tiles(rows: Any, a: Any, along: Any, down: Any, panel: Any, step: Any, out: Any, out_down: Any,

@@ -1,0 +1,113 @@
+"""Normalisation: of rows, and of groups of channels."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .writing import SUMS, f32, loop
+
+#: Samples, groups that share moments, channels of each, and the places of a channel.
+GROUPS, LINE = "float32[:,:,:,::1]", "float32[::1]"
+
+
+@loop("float32[:,::1]", "float32[::1]", "float32[::1]", "float32", "float32[:,::1]", "float32[::1]", "float32[::1]",
+      fastmath=SUMS)
+def layer_norm(x: Any, weight: Any, bias: Any, eps: Any, out: Any, means: Any, scales: Any) -> None:
+    """Normalise each row; store the means, and the reciprocal standard deviations as ``scales``."""
+    part = f32(1) / f32(x.shape[1])
+    for row in range(len(x)):
+        line, result = x[row], out[row]
+        first, total, squares = x[row, 0], f32(0), f32(0)
+        for i in range(len(line)):
+            total += line[i] - first  # small where numbers are nearly equal, which the squares would show
+        mean = first + total * part
+        for i in range(len(line)):
+            squares += (line[i] - mean) * (line[i] - mean)
+        scale = f32(1) / np.sqrt(squares * part + eps)
+        means[row], scales[row] = mean, scale
+        for i in range(len(line)):
+            result[i] = (line[i] - mean) * scale * weight[i] + bias[i]
+
+
+@loop("float32[:,::1]", "float32[:,::1]", "float32[::1]", "float32[::1]", "float32[::1]", "float32[:,::1]",
+      "float32[::1]", "float32[::1]", fastmath=SUMS)
+def layer_norm_backward(grad: Any, x: Any, means: Any, scales: Any, weight: Any, of_x: Any, of_weight: Any,
+                        of_bias: Any) -> None:
+    """Compute the input's gradient and add to those of weight and bias; one row of ``grad`` serves all."""
+    part = f32(1) / f32(x.shape[1])
+    for row in range(len(x)):
+        line, through, result = x[row], grad[row if len(grad) > 1 else 0], of_x[row]
+        mean, scale, along, across = means[row], scales[row], f32(0), f32(0)
+        for i in range(len(line)):
+            normal = (line[i] - mean) * scale
+            of_weight[i] += through[i] * normal
+            of_bias[i] += through[i]
+            along += through[i] * weight[i]
+            across += through[i] * weight[i] * normal
+        along, across = along * part, across * part
+        for i in range(len(line)):
+            result[i] = (through[i] * weight[i] - along - (line[i] - mean) * scale * across) * scale
+
+
+@loop(GROUPS, LINE, LINE, "float32", GROUPS, LINE, LINE, LINE, fastmath=SUMS)
+def normalise(x: Any, weight: Any, bias: Any, eps: Any, out: Any, means: Any, spreads: Any, scales: Any) -> None:
+    """Normalise each group; store the means, the variances, and the reciprocal standard deviations as ``scales``."""
+    samples, groups, channels, places = x.shape
+    part = f32(1) / f32(samples * channels * places)
+    for group in range(groups):
+        first, total, squares, rest = x[0, group, 0, 0], f32(0), f32(0), f32(0)
+        for sample in range(samples):
+            for channel in range(channels):
+                line = x[sample, group, channel]
+                for i in range(len(line)):
+                    total += line[i] - first  # as above
+        mean = first + total * part
+        for sample in range(samples):
+            for channel in range(channels):
+                line = x[sample, group, channel]
+                for i in range(len(line)):
+                    rest += line[i] - mean  # by which the mean is off
+                    squares += (line[i] - mean) * (line[i] - mean)
+        spread = (squares - rest * rest * part) * part
+        mean, scale = mean + rest * part, f32(1) / np.sqrt(spread + eps)
+        means[group], spreads[group], scales[group] = mean, spread, scale
+        for sample in range(samples):
+            for channel in range(channels):
+                line, result = x[sample, group, channel], out[sample, group, channel]
+                place = (group * channels + channel) % len(weight)
+                factor, shift = weight[place], bias[place]
+                for i in range(len(line)):
+                    result[i] = (line[i] - mean) * scale * factor + shift
+
+
+@loop(GROUPS, GROUPS, LINE, LINE, LINE, GROUPS, LINE, LINE, fastmath=SUMS)
+def normalise_backward(grad: Any, x: Any, means: Any, scales: Any, weight: Any, of_x: Any, of_weight: Any,
+                       of_bias: Any) -> None:
+    """Compute the input's gradient and add to those of weight and bias."""
+    samples, groups, channels, places = x.shape
+    part = f32(1) / f32(samples * channels * places)
+    for group in range(groups):
+        mean, scale, along, across, normals = means[group], scales[group], f32(0), f32(0), f32(0)
+        for channel in range(channels):
+            total, product = f32(0), f32(0)
+            for sample in range(samples):
+                line, through = x[sample, group, channel], grad[sample, group, channel]
+                for i in range(len(line)):
+                    normal = (line[i] - mean) * scale
+                    total += through[i]
+                    product += through[i] * normal
+                    normals += normal
+            place = (group * channels + channel) % len(weight)
+            of_bias[place] += total
+            of_weight[place] += product
+            along += weight[place] * total
+            across += weight[place] * product
+        along *= part
+        across = (across - along * normals) * part  # the sum of normal numbers is not quite 0
+        for sample in range(samples):
+            for channel in range(channels):
+                line, through = x[sample, group, channel], grad[sample, group, channel]
+                result, factor = of_x[sample, group, channel], weight[(group * channels + channel) % len(weight)]
+                for i in range(len(line)):
+                    result[i] = (through[i] * factor - along - (line[i] - mean) * scale * across) * scale
