@@ -139,6 +139,9 @@ COMPOSITES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "pads": lambda lib, x, at: [
         lib.nn.functional.pad(x, (1, 2, 0, 1)), lib.nn.functional.pad(x[None], (1, 2), "circular"),
         lib.nn.functional.pad(x[None], (1, 2), "replicate")],
+    "pools": lambda lib, x, at: [
+        lib.nn.functional.avg_pool1d(x, 3, 2, 1), lib.nn.functional.adaptive_avg_pool1d(x, 3),
+        lib.nn.functional.adaptive_max_pool1d(x, 2, True), lib.nn.functional.max_pool1d(x, 2, return_indices=True)],
     "transforms": lambda lib, x, at: [lib.fft.fft2(x), lib.fft.rfft(x, dim=0), lib.fft.ihfft(x)],
     "copies of views": lambda lib, x, at: [
         lib.view_copy(x, (25,)), lib.diagonal_copy(x, 1), lib.select_scatter(x, x[0], 1, 2),
@@ -156,6 +159,14 @@ def test_a_composite_of_tensors_in_any_order_is_computed_each_time_as_the_first(
                  for given, turn in zip((numbers * 7.0 % 19 - 4, numbers * 3 % 5), turned, strict=True))
         ours = COMPOSITES[name](mindtorch, port(x, mindtorch), port(at, mindtorch))
         assert_same(ours, COMPOSITES[name](torch, x, at))
+
+
+def test_a_composite_that_ends_in_views_returns_views_each_time() -> None:
+    for _ in range(4):
+        for t in (mindtorch, torch):
+            x = t.ones(5, 5)
+            views = [t.nn.functional.avg_pool1d(x, 3), *t.nn.functional.adaptive_max_pool1d(x, 2, True)]
+            assert all(view._is_view() and view.add_(1)._version == 1 for view in views)
 
 
 def test_maxima_of_half_precision_keep_it_where_nan_comes_later() -> None:

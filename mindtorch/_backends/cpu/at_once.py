@@ -9,6 +9,7 @@ A plan is made at the second call of a layout: one that is not used again costs 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from operator import methodcaller
 from typing import Any
 
@@ -18,13 +19,13 @@ from ..._base.formats import contiguous_format, preserve_format
 from ..._base.layout import Spec
 from ..._device import CPU as HOST
 from ..._dispatch import dispatcher
-from ..._dispatch.dispatcher import has_derivative, outside_graph
+from ..._dispatch.dispatcher import has_derivative, outside_graph, tensors_of
 from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, REDIRECTING
 from ..._dispatch.observers import untold
 from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.schemas import registry
 from ..._dtype import from_numpy_dtype, int64
-from ..._tensor import from_array
+from ..._tensor import Tensor, from_array
 from ..common.blocks import SMALL
 from ..common.half import FEW
 from .kernels import Shape, by_layouts, unchecked
@@ -83,18 +84,24 @@ def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
 
     def planned(result: Any, args: tuple[Any, ...]) -> Any:
         spec: Any = None
+        views = False
         if isinstance(result, tuple):
             if any(part is not None and part._keys != CPU for part in result):
                 return SEEN
             spec = [None if part is None else Spec(part._array.shape, part._dtype) for part in result]
+            views = any(part is not None and part._base is not None for part in result)
         elif result.__class__ is not bool:
             if result._keys & AUTOGRAD:  # a folded composite that was left to the operators
                 return SEEN
-            if (result._keys & ~NONCONTIGUOUS != CPU or (result._base is not None and op.name not in NEW)
-                    or not (result._array.size or op.family == "views") or any(result is arg for arg in args)):
+            if (result._keys & ~NONCONTIGUOUS != CPU or not (result._array.size or op.family == "views")
+                    or any(result is arg for arg in args)):
                 return UNFIT
             stride = result._stride if result._keys & NONCONTIGUOUS else None  # which an observer has asked for, else
-            spec = Spec(result._array.shape, result._dtype, stride)
+            spec, views = Spec(result._array.shape, result._dtype, stride), result._base is not None
+        if views := views and op.name not in NEW:
+            parts = [part for part in (result if isinstance(result, tuple) else (result,)) if part is not None]
+            if any(part._base is None or part._storage is arg._storage for part in parts for arg in tensors_of(args)):
+                return UNFIT
         with untold():
             run = prepare(*[array_of(arg) for arg in args])
         if run is None:
@@ -102,9 +109,22 @@ def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
         plan = Plan(op, run, spec, ())
         if op.schema.returns_list:
             plan.pack = result.__class__
-        return plan
+        return Plan(op, partial(viewed, plan), None, ()) if views else plan
 
     return by_layouts(plans, shape, first, general)
+
+
+def viewed(plan: Plan, *arrays: Any) -> Any:
+    """Compute a plan's outputs, and return views of them: those of a composite whose last operators are views."""
+    made = plan.finish(plan.run(*arrays), arrays)
+    if made.__class__ is not Tensor:
+        return made and plan.pack([viewed_as_it_is(part) for part in made])
+    return viewed_as_it_is(made)
+
+
+def viewed_as_it_is(made: Tensor) -> Tensor:
+    array: Any = made._array
+    return made._view_by((array.shape, array.dtype, 0, array.strides, made._stride, made._layout))
 
 
 # -- copies ------------------------------------------------------------------------------------------------------------

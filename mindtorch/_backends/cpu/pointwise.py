@@ -348,15 +348,15 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Kernel:
     The wrappers for one and two operands are written out: one call less saves a tenth of ``a + b``.
     """
     kernel, settled = kernel_by_plans(op, row, meta)
+    leading = op.text[op.text.index("(") + 1:].startswith("Tensor ")
+    plain = meta.count <= 2 and leading and not meta.unpromoted
+    wrap = settled_calls(meta, kernel, settled, plain)
     if not meta.fast:
-        return Kernel(kernel, row, None)
+        return Kernel(wrap(kernel), row, None)
     #: The result's dtype by the operands' dtype; None for the general kernel.
     results = {**dict.fromkeys((*DTYPES.values(), *RARE.values())),
                **{dtype: bool_ if meta.kind == "bool" else dtype for dtype in meta.fast}}
     function, general = row.ufunc if isinstance(row, PreparedUfunc) else row, of_few_converted(meta, row, kernel)
-    leading = op.text[op.text.index("(") + 1:].startswith("Tensor ")
-    plain = meta.count <= 2 and leading and not meta.unpromoted
-    wrap = settled_calls(meta, kernel, settled, plain)
     if not plain:
         fast = wrap(fast_path(_of_several(meta, function, results))(general))
         return Kernel(with_strides(meta, wrap(kernel), fast), row, fast)

@@ -406,7 +406,7 @@ def copysign(x: Any, y: Any) -> Any:
 
 def complex_(real: Any, imag: Any) -> Any:
     shape = real.shape if real.shape == imag.shape else np.broadcast_shapes(real.shape, imag.shape)
-    out = np.empty(shape, np.result_type(real, np.complex64))
+    out = np.empty(shape, np.complex128 if real.dtype.char == "d" else np.complex64)
     out.real, out.imag = real, imag
     return out
 

@@ -429,7 +429,9 @@ def adaptive_avg_pool_backward(dims: int) -> Prepared:
 
 
 AT_ONCE.update({f"max_pool{_n}d": highest(_n) for _n in (1, 2, 3)})
-AT_ONCE.update({f"adaptive_avg_pool{_n}d": adaptive_avg_pool(_n).prepare for _n in (2, 3)})
+AT_ONCE.update({f"adaptive_avg_pool{_n}d": adaptive_avg_pool(_n).prepare for _n in (1, 2, 3)})
+AT_ONCE.update({"avg_pool1d": avg_pool(1).prepare, "max_pool1d_with_indices": max_pool(1).prepare,
+                "adaptive_max_pool1d": adaptive_max_pool(1).prepare})
 for _n in (2, 3):
     CPU_KERNELS.update({
         f"max_pool{_n}d_with_indices": max_pool(_n), f"avg_pool{_n}d": avg_pool(_n),
