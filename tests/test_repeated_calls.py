@@ -245,6 +245,8 @@ MIXED: list[Callable[[Any], Any]] = [
     lambda t: t.ones(3, dtype=t.float16) * 0.0, lambda t: t.ones(3, dtype=t.float16) * -0.0,
     lambda t: t.ones(2, 3).t() + t.ones(3, 2, dtype=t.float64), lambda t: t.clamp(t.arange(4), 0.5, None),
     lambda t: t.full((3,), 60000, dtype=t.float16) * 2, lambda t: t.full((2,), 1e38) * t.tensor(1e38, dtype=t.float64),
+    lambda t: t.nn.functional.leaky_relu(-t.ones(3, dtype=t.float16), 0.0),
+    lambda t: t.nn.functional.leaky_relu(-t.ones(3, dtype=t.float16), -0.0),
     lambda t: t.arange(3).bool().sum(), lambda t: t.arange(3).sum(dtype=t.float16), lambda t: t.arange(6.0).prod(),
 ]
 
@@ -292,6 +294,9 @@ POINTWISE: dict[str, Callable[[Any, Any, Any], Any]] = {
     "clamp from below": lambda t, x, y: x.clamp(min=-1),
     "lerp": lambda t, x, y: t.lerp(x, y, 0.25), "addcmul": lambda t, x, y: t.addcmul(x, y, y, value=2),
     "hardtanh": lambda t, x, y: t.nn.functional.hardtanh(x), "atan2": lambda t, x, y: t.atan2(x, y),
+    "shifted": lambda t, x, y: x >> y,
+    "leaky_relu": lambda t, x, y: t.nn.functional.leaky_relu(x, 0.1), "isreal": lambda t, x, y: t.isreal(x),
+    "signbit": lambda t, x, y: t.signbit(x), "isneginf": lambda t, x, y: t.isneginf(x),
 }
 
 

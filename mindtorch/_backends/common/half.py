@@ -16,8 +16,9 @@ from ..._dtype import BOOL, COMPLEX, DType
 from ..._storage import allocate
 from .blocks import LARGE, as_vectors, copy, each_block
 
-#: BLOCK elements are converted at a time, so that temporaries stay in the cache. NumPy converts fewer than FEW.
-BLOCK, FEW = 1 << 16, 1 << 10
+#: BLOCK elements are converted at a time, so that temporaries stay in the cache. NumPy converts fewer than FEW, and
+#: widens fewer than SOME of bfloat16.
+BLOCK, FEW, SOME = 1 << 16, 1 << 10, 1 << 14
 SLOW = 16  #: how much longer NumPy takes for an element than for one of float32
 MANTISSA = 23 - 10  # how many more bits float32 has in the mantissa
 BIAS = 127 - 15  # how much more float32 adds to the exponent
@@ -67,9 +68,20 @@ def part_for(x: np.ndarray, dtype: DType) -> np.ndarray:
 
 def converted(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return an array in another dtype."""
-    if x.size < FEW or _WAYS[x.dtype, dtype] is None:
+    size = x.size
+    if size < FEW or (way := _WAYS[x.dtype, dtype]) is None or (way is _WAYS.widening and size < SOME):
         return x.astype(dtype)
-    out = allocate(x.shape, dtype) if x.flags.c_contiguous else np.empty_like(x, dtype)
+    if not x.flags.c_contiguous:
+        out = np.empty_like(x, dtype)
+    elif size < LARGE and (loop := way.loop.compiled(SLOW * size)) is not None:
+        out = np.empty(x.shape, dtype)
+        if way.source is np.uint16:
+            loop(x.view(np.uint16), out)
+        else:
+            loop(x, out.view(np.uint16))
+        return out
+    else:
+        out = allocate(x.shape, dtype)
     convert(x, out)
     return out
 

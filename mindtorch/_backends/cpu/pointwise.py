@@ -28,6 +28,7 @@ from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
 from .plans import SEEN, SETTINGS, UNFIT, Plan, Plans, key_of
 from .rows import Rows, array_of, computed, is_own, order_kept, order_of, strided
 
+MANY = 1 << 14  #: elements from which on half precision is computed in blocks
 #: Ufuncs whose results do not depend on whether half precision is computed in float32.
 EXACT = {np.add, np.subtract, np.multiply, np.divide, np.minimum, np.maximum, np.equal, np.not_equal, np.less,
          np.less_equal, np.greater, np.greater_equal, np.negative, np.absolute, np.isnan}
@@ -81,11 +82,12 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
                     if i not in unpromoted and arg is not None]
         changes = {i: way for i, way in ways if way.__class__ is not tuple or way}
         function, few, widened = row if rest else ufunc, size < SMALL, wide is not dtype
-        if widened and all_like(operands, spec):
+        by_bits = is_ufunc and not rest and (ufunc in OF_SIGNS or (ufunc.__name__ in ARITHMETIC and all(of_tensor)))
+        if widened and (by_bits or size >= MANY) and all_like(operands, spec):
             return of_half(function, list(map(changes.get, range(len(operands)))), of_tensor, spec, rest), True
         if is_ufunc and not rest and not few and not widened:  # NumPy is slow to write half precision
             return into_new(ufunc, changes, spec), False
-        return by_row(op, function, changes, count, rest, spec, widened), few
+        return by_row(op, function, changes, len(operands), rest, spec, widened), few
 
     def kernel(*args: Any) -> Any:
         key = key_of(args)
@@ -102,20 +104,20 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
 def by_row(op: Operator, function: Rows, changes: dict[int, Any], count: int, rest: tuple[Any, ...], spec: Spec,
            widened: bool) -> Rows:
     """Return what computes a call from its operands' arrays, after the given changes of some of them."""
-    (shape, dtype, stride), few = spec, prod(spec.shape or ()) < FEW
+    (shape, dtype, stride), size = spec, prod(spec.shape or ())
     ways, layout = [changes.get(i) for i in range(count)], intern_layout(shape or (), stride, dtype)
     is_new = (widened and dtype.itemsize == 2) or isinstance(function, np.ufunc)
     forms = tuple([len(way) if way.__class__ is tuple else -1 if way is not None else 0 for way in ways])
-    made = changing(forms, few, tensors := is_new and few and shape is not None and stride is None)(
+    made = changing(forms, size < FEW, tensors := is_new and size < MANY and shape is not None and stride is None)(
         function, rest, dtype.np, layout, ways)
     if tensors:
         return made
     plan = Plan(op, made if changes or rest else function, spec, ())
     order, back = (None, None) if stride is None else order_of(layout.shape, stride) or (None, None)
-    if not few or shape is None or (stride is not None and order is None):
+    if size >= MANY or shape is None or (stride is not None and order is None):
         return plan.compute
 
-    def of_few(*arrays: Any) -> Tensor:
+    def of_some(*arrays: Any) -> Tensor:
         result = silent().run(plan.run, *arrays)
         if result.__class__ is not ndarray:
             result = np.asarray(result)
@@ -131,7 +133,7 @@ def by_row(op: Operator, function: Rows, changes: dict[int, Any], count: int, re
         fitted: Tensor = plan.finish(result, arrays)
         return fitted
 
-    return of_few
+    return of_some
 
 
 #: The function of a call's operands, written out: a loop over their changes takes as long as few elements.
@@ -166,8 +168,10 @@ def changing(forms: Ints, few: bool, tensors: bool) -> Callable[..., Rows]:
         parameters="=None, ".join(operands) + "=None" * (len(operands) > 1),  # the last ones may be left out
         changed=", ".join(changed), made="compute" if tensors else "run",
         fits="result.dtype is dtype" + " and result.flags.c_contiguous" * tensors,
-        narrowed=f"result.astype(dtype, {'C' if tensors else 'K'!r})" if few else "converted(result, dtype)")
-    space = {"CPU": CPU, "Tensor": Tensor, "asarray": np.asarray, "converted": converted, "new": new, "silent": silent}
+        narrowed=f"result.astype(dtype, {'C' if tensors else 'K'!r})" if few else
+        f"converted({'contiguous(result)' if tensors else 'result'}, dtype)")
+    space = {"CPU": CPU, "Tensor": Tensor, "asarray": np.asarray, "contiguous": np.ascontiguousarray,
+             "converted": converted, "new": new, "silent": silent}
     made: Callable[..., Rows] = define(
         "make", source.strip(), f"{__file__}: {', '.join(changed)} {few} {tensors}", space)
     return made
