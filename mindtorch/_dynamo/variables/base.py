@@ -142,11 +142,24 @@ class Identity:
         return id(self.thing)
 
 
-class ConstantVariable(Variable):
-    """A value that is known, and that guards compare: numbers, strings, dtypes, devices, types of slices, ..."""
+class Known(Variable):
+    """An object of Python's that is known, and that the compiler takes as it is."""
 
     is_constant = True
     has_identity = False
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+    def key(self) -> Any:
+        return self.value
+
+    def reconstruct(self, cg: Codegen) -> str:
+        return cg.object(self.value)
+
+
+class ConstantVariable(Known):
+    """A value that is known, and that guards compare: numbers, strings, dtypes, devices, types of slices, ..."""
 
     def __init__(self, value: Any, source: Source | None = None) -> None:
         self._value, self.source = value, source
@@ -154,9 +167,6 @@ class ConstantVariable(Variable):
     @property
     def value(self) -> Any:
         return self._value
-
-    def python_type(self) -> type:
-        return type(self._value)
 
     def argument(self) -> Any:
         return self._value
@@ -185,9 +195,6 @@ class ConstantVariable(Variable):
 
     def iterator(self, tx: Translator) -> Variable:
         return IteratorVariable([tx.made(item) for item in fold(tx, list, self._value)])
-
-    def reconstruct(self, cg: Codegen) -> str:
-        return cg.object(self._value)
 
     def key(self) -> Any:
         if type(self._value).__hash__ is None:  # a slice, before Python 3.12

@@ -18,7 +18,7 @@ from .. import polyfills
 from ..exc import Break, Raised
 from ..trace_rules import PACKAGE, of_numpy
 from .base import (
-    Codegen, ConstantVariable, ExceptionVariable, IteratorVariable, Translator, Variable, bound_builtin, fold,
+    Codegen, ConstantVariable, ExceptionVariable, IteratorVariable, Known, Translator, Variable, bound_builtin, fold,
     is_exception, throw,
 )
 from .containers import (
@@ -206,11 +206,8 @@ MISSING = object()
 AS_DTYPES: dict[Any, Any] = {bool: DTYPES["bool"], int: DTYPES["int64"], float: DTYPES["float64"]}
 
 
-class BuiltinVariable(Variable):
+class BuiltinVariable(Known):
     """A function in C, or one that the compiler knows by itself."""
-
-    is_constant = True
-    has_identity = False
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -227,20 +224,11 @@ class BuiltinVariable(Variable):
     def argument(self) -> Any:
         return AS_DTYPES.get(self.function, self.function) if isinstance(self.function, type) else self.function
 
-    def python_type(self) -> type:
-        return type(self.function)
-
-    def key(self) -> Any:
-        return self.function
-
     def attribute(self, tx: Translator, name: str) -> Variable:
         return tx.made(fold(tx, getattr, self.function, name))
 
     def call(self, tx: Translator, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         return call(tx, self.function, args, kwargs)
-
-    def reconstruct(self, cg: Codegen) -> str:
-        return cg.object(self.function)
 
     def __str__(self) -> str:
         return f"the builtin {getattr(self.function, '__qualname__', self.function)}"

@@ -85,6 +85,13 @@ class FunctionVariable(Variable):
     def call(self, tx: Translator, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         return tx.inline(self, args, kwargs)
 
+    def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
+        if name == "__call__":
+            return self.call(tx, args, kwargs)
+        if name == "__get__":
+            return MethodVariable(self, args[0])
+        return super().method(tx, name, args, kwargs)
+
     def bind(self, tx: Translator, args: list[Variable], kwargs: dict[str, Variable]) -> dict[str, Variable]:
         """Return the parameters' values for a call."""
         code, given = self.code, dict(kwargs)
@@ -174,13 +181,6 @@ class UserFunction(FunctionVariable):
     def set_attribute(self, tx: Translator, name: str, value: Variable) -> None:
         tx.output.side_effects.write(self, name, value)
 
-    def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
-        if name == "__call__":
-            return self.call(tx, args, kwargs)
-        if name == "__get__":
-            return MethodVariable(self, args[0])
-        return super().method(tx, name, args, kwargs)
-
     def reconstruct(self, cg: Codegen) -> str:
         return cg.object(self.real)
 
@@ -228,13 +228,6 @@ class NestedFunction(FunctionVariable):
 
     def set_attribute(self, tx: Translator, name: str, value: Variable) -> None:
         self.attributes[name] = value
-
-    def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
-        if name == "__call__":
-            return self.call(tx, args, kwargs)
-        if name == "__get__":
-            return MethodVariable(self, args[0])
-        return super().method(tx, name, args, kwargs)
 
     def reconstruct(self, cg: Codegen) -> str:
         cells = "".join(f"{cg.value(cell)}, " for cell in self._cells)

@@ -16,7 +16,9 @@ from ...nn._hooks import GLOBAL_HOOKS
 from ...nn.module import Module
 from ..exc import Break, Restart
 from ..trace_rules import is_library, of_numpy
-from .base import BoundBuiltin, Codegen, ConstantVariable, ExceptionVariable, Identity, Translator, Variable, throw
+from .base import (
+    BoundBuiltin, Codegen, ConstantVariable, ExceptionVariable, Identity, Known, Translator, Variable, throw,
+)
 from .containers import DictVariable, ListVariable, TupleVariable
 from .functions import MethodVariable, UserFunction, is_none
 from .tensor import TensorVariable
@@ -360,11 +362,8 @@ def _equals(one: Any, other: Any) -> Any:
     return one == other
 
 
-class ClassVariable(Variable):
+class ClassVariable(Known):
     """A class."""
-
-    is_constant = True
-    has_identity = False
 
     def __init__(self, kind: type, source: Source | None = None) -> None:
         self.kind, self.source = kind, source
@@ -374,13 +373,7 @@ class ClassVariable(Variable):
     def value(self) -> Any:
         return self.kind
 
-    def python_type(self) -> type:
-        return type(self.kind)
-
     def argument(self) -> Any:
-        return self.kind
-
-    def key(self) -> Any:
         return self.kind
 
     def attribute(self, tx: Translator, name: str) -> Variable:
@@ -502,17 +495,14 @@ class ClassVariable(Variable):
             throw(tx, TypeError, f"{kind.__name__}.__new__() takes {len(fields) + 1} positional arguments")
         return TupleVariable(items, kind=kind)
 
-    def reconstruct(self, cg: Codegen) -> str:
-        return cg.object(self.kind)
-
     def __str__(self) -> str:
         return f"the class {self.kind.__module__}.{self.kind.__qualname__}"
 
 
-class PythonModule(Variable):
+class PythonModule(Known):
     """A module of Python's."""
 
-    is_constant = True
+    has_identity = True
 
     def __init__(self, module: types.ModuleType, source: Source | None = None) -> None:
         self.module, self.source = module, source
@@ -523,9 +513,6 @@ class PythonModule(Variable):
 
     def python_type(self) -> type:
         return types.ModuleType
-
-    def key(self) -> Any:
-        return self.module
 
     def attribute(self, tx: Translator, name: str) -> Variable:
         written = tx.output.side_effects.globals.get((id(vars(self.module)), name))
@@ -541,9 +528,6 @@ class PythonModule(Variable):
     def set_attribute(self, tx: Translator, name: str, value: Variable) -> None:
         space = vars(self.module)
         tx.output.side_effects.globals[id(space), name] = (space, value)
-
-    def reconstruct(self, cg: Codegen) -> str:
-        return cg.object(self.module)
 
     def __str__(self) -> str:
         return f"the module {self.module.__name__}"

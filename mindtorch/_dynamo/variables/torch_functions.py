@@ -5,7 +5,7 @@ from typing import Any
 
 from ..._dispatch.overloads import OpOverload, OpOverloadPacket
 from ..exc import Break
-from .base import BoundBuiltin, Codegen, Translator, Variable, fold
+from .base import BoundBuiltin, Known, Translator, Variable, fold
 from .tensor import TensorVariable
 
 #: Functions whose result is known while the function is interpreted, given constants or tensors.
@@ -32,23 +32,14 @@ BREAKS = {
 }
 
 
-class TorchFunction(Variable):
+class TorchFunction(Known):
     """A function of the library."""
-
-    is_constant = True
-    has_identity = False
 
     def __init__(self, function: Any) -> None:
         self.function = function
 
     @property
     def value(self) -> Any:
-        return self.function
-
-    def python_type(self) -> type:
-        return type(self.function)
-
-    def key(self) -> Any:
         return self.function
 
     def attribute(self, tx: Translator, name: str) -> Variable:
@@ -72,9 +63,6 @@ class TorchFunction(Variable):
     def is_method(self) -> bool:
         """Whether the function is one of ``Tensor``: ``torch.Tensor.add``."""
         return getattr(self.function, "__qualname__", "").startswith("Tensor.")
-
-    def reconstruct(self, cg: Codegen) -> str:
-        return cg.object(self.function)
 
     def __str__(self) -> str:
         return f"the function {getattr(self.function, '__name__', self.function)} of the library"
