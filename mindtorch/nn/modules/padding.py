@@ -42,20 +42,22 @@ class _ConstantPadNd(Module):
         return f"padding={self.padding}, value={self.value}"
 
 
+class _ZeroPadNd(_ConstantPadNd):
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
 class ConstantPad1d(_ConstantPadNd):
     """Pads the last dimension with ``value`` (``torch.nn.ConstantPad1d``)."""
 
     dims = 1
 
 
-class ZeroPad1d(ConstantPad1d):
+class ZeroPad1d(_ZeroPadNd, ConstantPad1d):
     """Pads the last dimension with zeros (``torch.nn.ZeroPad1d``)."""
-
-    def __init__(self, padding: Any) -> None:
-        super().__init__(padding, 0.0)
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
 
 
 class ConstantPad2d(_ConstantPadNd):
@@ -64,14 +66,8 @@ class ConstantPad2d(_ConstantPadNd):
     dims = 2
 
 
-class ZeroPad2d(ConstantPad2d):
+class ZeroPad2d(_ZeroPadNd, ConstantPad2d):
     """Pads the last two dimensions with zeros (``torch.nn.ZeroPad2d``)."""
-
-    def __init__(self, padding: Any) -> None:
-        super().__init__(padding, 0.0)
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
 
 
 class ConstantPad3d(_ConstantPadNd):
@@ -80,14 +76,8 @@ class ConstantPad3d(_ConstantPadNd):
     dims = 3
 
 
-class ZeroPad3d(ConstantPad3d):
+class ZeroPad3d(_ZeroPadNd, ConstantPad3d):
     """Pads the last three dimensions with zeros (``torch.nn.ZeroPad3d``)."""
-
-    def __init__(self, padding: Any) -> None:
-        super().__init__(padding, 0.0)
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
 
 
 class _CircularPadNd(_PadNd):

@@ -273,22 +273,16 @@ def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, runni
     kept, new, more, less = (np.full(x.shape[1], value, few.dtype) for value in (
         1 - momentum, momentum, few.rows[1], few.rows[1] - 1))
 
-    def by_batch(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any) -> tuple[Array, Array, Array]:
-        centred, middle, spread = few.moments(few.together(x))
-        middle = middle[:, 0].copy()
+    def by_batch(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any) -> tuple[Array, ...]:
+        rows = few.together(to_opmath(x) if half else x)
+        centred, middle, spread = few.moments(rows)
         if running_mean is not None:
-            np.add(np.multiply(running_mean, kept, running_mean), middle * new, running_mean)
+            running_mean[...] = (to_opmath(running_mean) if half else running_mean) * kept + middle[:, 0] * new
         if running_var is not None:
-            np.add(np.multiply(running_var, kept, running_var), spread[:, 0] * more / less * new, running_var)
-        out = few.normal(centred, spread, weight, bias)
-        return out, middle, spread[:, 0].copy()
-
-    def by_half_batch(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any) -> tuple[Array, ...]:
-        rows = few.together(to_opmath(x))
-        _, middle, spread = few.moments(rows)
-        for running, batch in ((running_mean, middle[:, 0]), (running_var, spread[:, 0] * more / less)):
-            if running is not None:
-                running[...] = to_opmath(running) * kept + batch * new
+            unbiased = spread[:, 0] * more / less
+            running_var[...] = (to_opmath(running_var) if half else running_var) * kept + unbiased * new
+        if not half:
+            return few.normal(centred, spread, weight, bias), middle[:, 0].copy(), spread[:, 0].copy()
         np.add(spread, few.least, spread)
         np.divide(few.ones, np.sqrt(spread, spread), spread)
         middle, spread = middle.astype(saved), spread.astype(saved)  # PyTorch normalises by rounded moments
@@ -297,9 +291,7 @@ def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, runni
         out = few.apart(few.scaled(centred, to_opmath(weight), to_opmath(bias)))
         return as_dtype(out, x.dtype), middle[:, 0].copy(), spread[:, 0].copy()
 
-    if is_half(x):
-        saved = next((values.dtype for values in given if values is not None), x.dtype)
-        return by_half_batch
+    half, saved = is_half(x), next((values.dtype for values in given if values is not None), x.dtype)
     return by_batch
 
 
