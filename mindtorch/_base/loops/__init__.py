@@ -211,7 +211,8 @@ arithmetic_of_lines = {
     "subtract": (Loop("subtract_lines", True), Loop("subtract_from_lines", True)),
     "divide": (Loop("divide_by_lines", True), Loop("divide_lines", True))}
 box_muller = Loop("box_muller", True)
-sigmoid, silu = Loop("sigmoid"), Loop("silu")
+sigmoid, silu, silu_backward = Loop("sigmoid"), Loop("silu"), Loop("silu_backward")
+hardswish, hardswish_backward = Loop("hardswish", True), Loop("hardswish_backward", True)
 #: Of which NumPy's vectors lose up to three units in the last place, in as much time.
 angles = {np.arcsin: Loop("asin", least=LARGE >> 1), np.arccos: Loop("acos", least=LARGE >> 1),
           np.arctan: Loop("atan", least=LARGE >> 1)}

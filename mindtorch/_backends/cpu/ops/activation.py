@@ -15,7 +15,7 @@ from ...common.lines import lines_and_factors
 from ...random import sampling
 from ...random.default import default_generator
 from . import CPU_KERNELS
-from .comparison import INTEGERS, chosen as selected, clamped, extreme
+from .comparison import INTEGERS, chosen, clamped, extreme
 from .pointwise import copysign, exp_of, has_vectors, in_blocks, number, sigmoid
 from .reduction import to_opmath
 from .special import scipy_function
@@ -58,19 +58,6 @@ def zeroed(values: Any, mask: Any) -> Any:
     out = allocate(values.shape, np.dtype(integer))
     out[...] = kept
     return np.bitwise_and(out, values.view(integer), out=out).view(values.dtype)
-
-
-def chosen(mask: Any, values: Any, others: Any) -> Any:
-    """Return ``values`` where the mask is set, else ``others``, which it overwrites. Bitwise as ``zeroed``."""
-    integer = INTEGERS[others.itemsize]
-    if others.size <= FEW or values.shape != others.shape or mask.shape != others.shape or (
-            values.dtype != others.dtype or others.dtype.kind == "c"):
-        return np.where(mask, values, others)
-    bits = others.view(integer)
-    change = np.bitwise_xor(values.view(integer), bits)
-    change &= np.negative(mask.view(np.int8)).astype(integer)
-    bits ^= change
-    return others
 
 
 def threshold_backward(grad: Any, x: Any, threshold: Any) -> Any:
@@ -117,12 +104,13 @@ def outside(values: Any, x: Any, lambd: Any) -> Any:
 def threshold(x: Any, threshold: Any, value: Any) -> Any:
     """Replace elements up to the threshold by a value. Negative numbers wrap around in an unsigned dtype, as in C."""
     threshold, value = (np.asarray(number).astype(x.dtype) for number in (threshold, value))
-    return selected(np.less_equal(to_opmath(x), to_opmath(threshold)), value, x)
+    return chosen(np.less_equal(to_opmath(x), to_opmath(threshold)), value, x)
 
 
 def elu_backward(grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Any) -> Any:
     below = x + alpha * scale if is_result else np.exp(x * input_scale) * (alpha * scale)
-    return grad * np.where(np.less_equal(x, 0), input_scale * below, scale).astype(grad.dtype, copy=False)
+    below = np.asarray(below if input_scale == 1 else below * input_scale)
+    return grad * chosen(np.less_equal(x, 0), below, np.asarray(scale, below.dtype))
 
 
 def normal_cdf(x: Any, out: Any = None) -> Any:
@@ -229,7 +217,7 @@ def clipped(x: Any, low: Any, high: Any) -> Any:
 
 def hardswish_backward(grad: Any, x: Any) -> Any:
     inside = np.less(x, 3) if x.size < 32 else ~np.greater_equal(x, 3)  # NaN is inside in PyTorch's vectors
-    return zeroed(chosen(inside, np.asarray(grad * (x / 3 + 0.5)), grad.copy()), np.less_equal(x, -3))
+    return zeroed(chosen(inside, np.asarray(grad * (x / 3 + 0.5)), grad), np.less_equal(x, -3))
 
 
 def softplus(x: Any, beta: Any = 1, threshold: Any = 20) -> Any:
@@ -336,13 +324,13 @@ CPU_KERNELS.update({
     "gelu": in_blocks(gelu, writes=True, loop=loops.gelu, settings=("none",)),
     "gelu_backward": in_blocks(gelu_backward, 2, writes=True, loop=loops.gelu_backward, settings=("none",)),
     "silu": in_blocks(silu, writes=True, loop=loops.silu),
-    "silu_backward": in_blocks(silu_backward, 2),
+    "silu_backward": in_blocks(silu_backward, 2, loop=loops.silu_backward),
     "mish": in_blocks(mish),
     "mish_backward": in_blocks(mish_backward, 2),
     "hardsigmoid": in_blocks(hardsigmoid),
     "hardsigmoid_backward": lambda grad, x: within(grad * np.float32(1 / 6), x, -3, 3),  # as ATen rounds it
-    "hardswish": in_blocks(hardswish),
-    "hardswish_backward": in_blocks(hardswish_backward, 2),
+    "hardswish": in_blocks(hardswish, loop=loops.hardswish),
+    "hardswish_backward": in_blocks(hardswish_backward, 2, loop=loops.hardswish_backward),
     "leaky_relu_backward": lambda grad, x, slope, is_result: leaky(grad, x, slope),
     "softplus": in_blocks(softplus),
     "softplus_backward": in_blocks(softplus_backward, 2),

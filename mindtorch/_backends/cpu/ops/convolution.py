@@ -24,7 +24,7 @@ from ..windows import Array, Columns, Ints, keys_of_positions, middle, padded, r
 from . import CPU_KERNELS
 from .reduction import as_dtype, is_half, to_opmath
 
-#: The least elements of a column for which reading them where they lie takes less time than im2col.
+#: The least elements of a column of one group for which reading them where they lie takes less time than im2col.
 SHORT = 18
 PRODUCTS = 8  #: in the time of one element of other loops
 NOTHING = np.array([-0.0], np.float32)  #: in place of a bias
@@ -49,8 +49,10 @@ class Correlation:
     def looped(self, loop: loops.Loop, large: Array) -> Callable[..., None] | None:
         """Return the compiled loop for float32 images of several places, given its arrays; None if BLAS multiplies."""
         size = len(large) * self.filters[0] * self.length * self.columns.real // PRODUCTS
-        if (not self.skips or len(self.out) != 2 or large.dtype != np.float32 or prod(self.filters[2:]) == 1
-                or self.length < SHORT or not loops.has_wide_vectors() or (compiled := loop.compiled(size)) is None):
+        if not self.skips or len(self.out) != 2 or large.dtype != np.float32 or prod(self.filters[2:]) == 1 or (
+                self.length < SHORT and self.groups == 1) or not loops.has_wide_vectors():
+            return None
+        if (compiled := loop.compiled(size)) is None:
             return None
         planes = [-(-n // s) for n, s in zip(self.room, self.stride, strict=True)]
         geometry = *planes, *self.filters[2:], *self.padding, *self.stride, *self.dilation

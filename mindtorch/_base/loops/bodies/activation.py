@@ -107,6 +107,19 @@ def silu_backward_of(grad: Any, x: Any) -> Any:
 
 
 @njit
+def hardswish_of(x: Any) -> Any:
+    shifted = x + f32(3)
+    shifted = f32(0) if shifted < f32(0) else shifted  # in this order NaN stays
+    return (f32(6) if shifted > f32(6) else shifted) * x / f32(6)
+
+
+@njit
+def hardswish_backward_of(grad: Any, x: Any) -> Any:
+    inside = grad if x >= f32(3) else grad * (x / f32(3) + f32(0.5))
+    return f32(0) if x <= f32(-3) else inside
+
+
+@njit
 def normal_cdf(x: Any) -> Any:
     """Return the ``sigmoid`` of a polynomial."""
     return f32(1) / (f32(1) + power_of_two(x * polynomial(x * x, EXPONENT)))
@@ -153,14 +166,22 @@ of_each("cube", njit(lambda x: x * x * x))
 of_each("sigmoid", sigmoid_of)
 of_each("silu", silu_of)
 of_each("gelu", gelu_of)
+of_each("hardswish", hardswish_of)
 of_each("erf", erf_of)
 of_each("erfinv", erfinv_of)
 
 
-@loop("float32[::1]", "float32[::1]", "float32[::1]")
-def gelu_backward(grad: Any, x: Any, out: Any) -> None:
-    for i in range(len(x)):
-        out[i] = gelu_backward_of(grad[i], x[i])
+def of_pairs(name: str, function: Any) -> None:
+    """Build the loop that computes a function of gradients and inputs."""
+    @loop("float32[::1]", "float32[::1]", "float32[::1]", name=name)
+    def body(grad: Any, x: Any, out: Any) -> None:
+        for i in range(len(x)):
+            out[i] = function(grad[i], x[i])
+
+
+of_pairs("gelu_backward", gelu_backward_of)
+of_pairs("silu_backward", silu_backward_of)
+of_pairs("hardswish_backward", hardswish_backward_of)
 
 
 @loop("float32[::1]", "float32[::1]", "float32", "float32")
