@@ -202,13 +202,13 @@ def gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, gr
               fixed: bool = False) -> list[Any]:
     """Return the requested gradients of input, weight and bias; with ``fixed``, through constant moments."""
     shape, is_rounded = x.shape, middle is not None and middle.dtype.itemsize == 2
-    if mask[0] and not fixed and grad.dtype == x.dtype and (
+    if mask[0] and grad.dtype == x.dtype and (
             by_loop := looped(loops.normalise_backward, groups, x, middle, rstd, weight)) is not None:
         loop, lines = by_loop
         of_input, (factor, of_bias) = allocate(shape, x.dtype), of_affine(weight, None, groups)
         of_weight = np.zeros_like(of_bias)
         loop(np.ascontiguousarray(grad).reshape(lines), np.ascontiguousarray(x).reshape(lines), middle.reshape(-1),
-             rstd.reshape(-1), factor, of_input.reshape(lines), of_weight, of_bias)
+             rstd.reshape(-1), factor, of_input.reshape(lines), of_weight, of_bias, fixed)
         return [of_input, of_weight if mask[1] else None, of_bias if mask[2] else None]
     grad, x = seen(grad, groups.shape), seen(x, groups.shape)
     middle, rstd = seen(middle, groups.moments), seen(rstd, groups.moments)
@@ -303,8 +303,13 @@ def by_running(channels: int, ndim: int, eps: float, dtype: Any) -> Callable[...
         scale = one / np.sqrt(running_var + least)
         scale = scale if weight is None else scale * weight.reshape(-1)
         shift = running_mean * scale
-        out = x * scale.reshape(line)
-        np.add(out, (-shift if bias is None else bias.reshape(-1) - shift).reshape(line), out)
+        shift = -shift if bias is None else bias.reshape(-1) - shift
+        if (loop := loops.scale_channels.taking(x, scale, shift)) is not None:
+            out, lines = allocate(x.shape, dtype), (*x.shape[:2], prod(x.shape[2:]))
+            loop(x.reshape(lines), scale, shift, out.reshape(lines))
+        else:
+            out = x * scale.reshape(line)
+            np.add(out, shift.reshape(line), out)
         return out, np.empty(0, dtype), np.empty(0, dtype)
 
     return run

@@ -81,10 +81,20 @@ def normalise(x: Any, weight: Any, bias: Any, eps: Any, out: Any, means: Any, sp
                     result[i] = (line[i] - mean) * scale * factor + shift
 
 
-@loop(GROUPS, GROUPS, LINE, LINE, LINE, GROUPS, LINE, LINE, fastmath=SUMS)
+@loop("float32[:,:,::1]", LINE, LINE, "float32[:,:,::1]")
+def scale_channels(x: Any, scale: Any, shift: Any, out: Any) -> None:
+    """Multiply and shift the places of each channel."""
+    for sample in range(x.shape[0]):
+        for channel in range(x.shape[1]):
+            line, result, factor, added = x[sample, channel], out[sample, channel], scale[channel], shift[channel]
+            for i in range(len(line)):
+                result[i] = line[i] * factor + added
+
+
+@loop(GROUPS, GROUPS, LINE, LINE, LINE, GROUPS, LINE, LINE, "bool_", fastmath=SUMS)
 def normalise_backward(grad: Any, x: Any, means: Any, scales: Any, weight: Any, of_x: Any, of_weight: Any,
-                       of_bias: Any) -> None:
-    """Compute the input's gradient and add to those of weight and bias."""
+                       of_bias: Any, fixed: Any) -> None:
+    """Compute the input's gradient and add to those of weight and bias; through constant moments if ``fixed``."""
     samples, groups, channels, places = x.shape
     part = f32(1) / f32(samples * channels * places)
     for group in range(groups):
@@ -103,8 +113,8 @@ def normalise_backward(grad: Any, x: Any, means: Any, scales: Any, weight: Any, 
             of_weight[place] += product
             along += weight[place] * total
             across += weight[place] * product
-        along *= part
-        across = (across - along * normals) * part  # the sum of normal numbers is not quite 0
+        along = f32(0) if fixed else along * part
+        across = f32(0) if fixed else (across - along * normals) * part  # the sum of normal numbers is not quite 0
         for sample in range(samples):
             for channel in range(channels):
                 line, through = x[sample, group, channel], grad[sample, group, channel]
