@@ -576,7 +576,7 @@ def extremum_grad(grad: Tensor, self: Tensor, result: Tensor, dim: Any = None, k
     shape = tuple(self.shape)
     if not keepdim and shape:
         dims = wrap_dims(dim, len(shape))
-        kept = [1 if d in dims else n for d, n in enumerate(shape)]
+        kept = tuple([1 if d in dims else n for d, n in enumerate(shape)])
         equal = eq_Tensor(view(result, kept), self)
         grad = view(grad, kept)
     else:
