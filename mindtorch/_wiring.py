@@ -9,13 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ._autograd import (  # noqa: F401  (folded and folded_matmul enter their operators)
-    folded, folded_matmul, forward, function, grad_mode, recording, views,
+    derivative, folded, folded_matmul, forward, function, grad_mode, recording, views,
 )
 from ._backends import cpu, meta, npu, sparse  # noqa: F401  (they enter themselves into the table of backends)
 from ._backends.common import convert, cross_device, inplace_and_out, math_bits, uninitialized, view
 from ._backends.common.pointwise import Pointwise
 from ._backends.cpu.at_once import with_plans
 from ._backends.cpu.forms import with_fast_form
+from ._backends.cpu.formulas import at_once
 from ._base.backend import by_key
 from ._dispatch import binding, observers, pipeline, torch_dispatch
 from ._dispatch.dispatcher import key_handlers, registry
@@ -48,6 +49,7 @@ registry["_foreach_add_.Scalar"].autograd = lambda *args: registry.composites["_
 binding.Tensor = Tensor
 UntypedStorage.typed = typed  # type: ignore[assignment]
 views.start_node = recording.start_node
+derivative.at_once = at_once
 torch_dispatch.mark_view = views.mark_view
 function.generated_rule = lambda function: batching.generated_rule(function)
 forward.is_pointwise = lambda op: isinstance(registry.meta_rows.get(op.name), Pointwise)

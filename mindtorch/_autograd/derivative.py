@@ -33,6 +33,8 @@ from .saved import Saved, SavedTensor, check_unchanged, freed, save, saved_as, t
 from .written import FACT_OF, applying, keeping, recording
 
 Formula = Callable[..., Any]
+#: Wraps the formulas of an operator's nodes to compute at once; set by ``_wiring``.
+at_once: Callable[[Formula, Operator, Callable[[], None]], Formula]
 #: PyTorch's names of saved facts, as in ``_saved_self_sym_sizes``.
 FACT_NAMES = {"shape": "sym_sizes", "stride": "sym_strides", "offset": "sym_storage_offset", "dtype": "scalar_type",
               "device": "device", "requires_grad": "requires_grad"}
@@ -194,8 +196,19 @@ class Derivative:
                                  for _, at, fact in plan.input_saves if not fact):
             plan.apply = OperatorNode.apply_any
         else:
-            plan.apply = applying(plan, len(self.inputs), self.op.name, OperatorNode.apply_all)
+            self._set_apply(plan, any(not isinstance(formula, Operator) for formula in self.row.formulas.values())
+                            and all(-1 not in needs for _, _, needs in plan.formulas))
         return plan
+
+    def _set_apply(self, plan: Plan, by_plans: bool) -> None:
+        """Set the function of a plan's nodes, with plans of their formulas, until these turn out not to be worth it."""
+        def planned(formulas: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+            return at_once(formulas, self.op, lambda: self._set_apply(plan, False))  # noqa: F821 (put here later)
+
+        plan.apply = applying(plan, len(self.inputs), self.op.name, OperatorNode.apply_all,
+                              planned if by_plans else None)
+        if getattr(self.node_class, "plan", None) is plan:
+            self.node_class.apply = plan.apply  # type: ignore[assignment, method-assign]
 
     def _add_save(self, plan: Plan, need: str, key: str) -> None:
         """Add a formula's need to the values that a plan saves."""

@@ -225,9 +225,11 @@ def keeping(plan: Any, schema: Any, op: str) -> Callable[..., list[Any]]:
                     **given.defaults, **kept.names)
 
 
-def applying(plan: Any, width: int, op: str, apply_all: Callable[..., Any]) -> Callable[[Any, list[Any]], list[Any]]:
+def applying(plan: Any, width: int, op: str, apply_all: Callable[..., Any],
+             at_once: Callable[..., Any] | None = None) -> Callable[[Any, list[Any]], list[Any]]:
     """Generate a node's function from the outputs' gradients to the inputs', in a new list. It leaves the call to
-    ``apply_all`` unless the first output has a gradient and all inputs' gradients are needed.
+    ``apply_all`` unless the first output has a gradient and all inputs' gradients are needed. ``at_once`` wraps the
+    function of the formulas alone.
     """
     names: dict[str, Any] = {"apply_all": apply_all}
     kept = [f"{name}_{index}" for index, name in enumerate(plan.names)]
@@ -243,13 +245,18 @@ def applying(plan: Any, width: int, op: str, apply_all: Callable[..., Any]) -> C
                   f"        {kept[index]} = {kept[index]}.unpack(self)",
                   f"    elif {kept[index]}.__class__ in TENSOR_TYPES and {kept[index]}._version_counter is not None:",
                   f"        check_unchanged({kept[index]}, 0, self)"]
-    results = ["None"] * width
+    results, calls = ["None"] * width, []
     for number, (where, formula, needs) in enumerate(plan.formulas):
         names[f"formula_{number}"] = formula
         call = f"formula_{number}({', '.join(values[need] for need in needs)})"
         places = (where,) if where.__class__ is int else where
-        lines.append(f"    {', '.join(f'grad_{place}' for place in places)}{',' * (where is places)} = {call}")
+        calls.append(f"    {', '.join(f'grad_{place}' for place in places)}{',' * (where is places)} = {call}")
         for place in places:
             if plan.mask >> place & 1:
                 results[place] = f"grad_{place}"
-    return function("apply", op, [*lines, f"    return [{', '.join(results)}]"], **names)
+    calls.append(f"    return [{', '.join(results)}]")
+    if at_once is None:
+        return function("apply", op, [*lines, *calls], **names)
+    given = ", ".join([values[need] for need in sorted({need for _, _, needs in plan.formulas for need in needs})])
+    formulas = function("formulas", op, [f"def formulas({given}):", *calls], **names)
+    return function("apply", op, [*lines, f"    return at_once({given})"], at_once=at_once(formulas), **names)

@@ -455,19 +455,13 @@ def tell_parts(composed: Callable[..., Any], args: tuple[Any, ...], result: Any,
     arguments. Report nothing if its operators depend on values.
     """
     start = start or perf_counter_ns()
-    stand_ins = [_stand_in(arg) for arg in args]
-    known = dict(zip(map(id, tensors_of(stand_ins)), map(describe, tensors_of(args)), strict=True))
-    outer, graph, depth, parts = local.parts, local.grad_enabled, local.depth, []  # type: ignore[var-annotated]
-    local.parts, local.grad_enabled = parts, False
-    try:
-        made = composed(*stand_ins)
-    except Exception:
-        parts.clear()
+    if (found := parts_of(composed, args)) is None:
         return
-    finally:
-        local.parts, local.grad_enabled, local.depth = outer, graph, depth
-    if made.__class__ in TENSOR_TYPES and result.__class__ in TENSOR_TYPES:
-        known[id(made)] = describe(result)
+    stand_ins, made, parts = found
+    known = dict(zip(map(id, tensors_of(stand_ins)), map(describe, tensors_of(args)), strict=True))
+    several = result.__class__ is list
+    if several or (made.__class__ in TENSOR_TYPES and result.__class__ in TENSOR_TYPES):
+        known.update(zip(map(id, tensors_of([made])), map(describe, tensors_of([result])), strict=True))
 
     def shown(value: Any) -> Any:
         if value.__class__ is TensorMeta:
@@ -483,7 +477,22 @@ def tell_parts(composed: Callable[..., Any], args: tuple[Any, ...], result: Any,
         event.part, event.start, event.duration = True, start, duration if alone else 0
         event.called = perf_counter_ns() - event.duration if inside else start
         event.inputs, event.outputs = shown(event.inputs), shown(event.outputs)
-        _tell(event, given, result if number == last else made)
+        _tell(event, given, result if number == last and not several else made)
+
+
+def parts_of(composed: Callable[..., Any], args: tuple[Any, ...]) -> tuple[list[Any], Any, list[Any]] | None:
+    """Run ``composed`` on meta tensors that stand in for the arguments, while something is subscribed. Return these,
+    its result, and the events of its operators, with arguments and results; None if its operators depend on values.
+    """
+    stand_ins = [_stand_in(arg) for arg in args]
+    outer, graph, depth, parts = local.parts, local.grad_enabled, local.depth, []  # type: ignore[var-annotated]
+    local.parts, local.grad_enabled = parts, False
+    try:
+        return stand_ins, composed(*stand_ins), parts
+    except Exception:
+        return None
+    finally:
+        local.parts, local.grad_enabled, local.depth = outer, graph, depth
 
 
 def _as_given(value: Any, actual: dict[int, Any]) -> Any:

@@ -217,6 +217,7 @@ class OpRegistry:
         #: By composite: the wrapper of its function that records it as one node on CPU tensors of these keys.
         self.folds: dict[str, Callable[[Operator, Callable[..., Any], int], Callable[..., Any]]] = {}
         self.on_define: list[Callable[[str], None]] = []
+        self.changes = 0  #: how often an operator's functions were replaced
 
     def define(self, row: str, flags: frozenset[str] = frozenset({"function"}), family: str = "") -> Operator:
         """Define an operator by a table's row: its schema, then its description after ``  # ``."""
@@ -302,6 +303,7 @@ class OpRegistry:
 
     def forget_resolved(self, op: Operator) -> None:
         """Clear the dispatch tables of an operator and its forms."""
+        self.changes += 1
         for form in (op, *op.forms):
             form.table.clear()
             form.derivative = None

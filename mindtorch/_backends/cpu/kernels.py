@@ -272,6 +272,7 @@ def by_layouts(plans: Plans, shape: Shape, first: First, composite: Rows | None 
             plan = None
         return plan if plan.__class__ is Plan else None
 
+    plan_of.taken = shape.taken  # type: ignore[attr-defined]
     kernel.plan_of = plan_of
     return kernel
 

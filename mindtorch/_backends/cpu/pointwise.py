@@ -94,6 +94,13 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
         run, _ = plans.get(key) or plans.keep(key, computed(learn, (args,)))
         return run(*map(array_of, args[:count]))
 
+    def function_of(args: tuple[Any, ...]) -> Rows | None:
+        """Return the function of the arrays of a call's operands alone, if few numbers have one."""
+        return getattr(computed(learn, (args,))[0], "of_arrays", None)
+
+    function_of.taken = count  # type: ignore[attr-defined]
+    kernel.function_of = function_of  # type: ignore[attr-defined]
+
     def settled(args: tuple[Any, ...]) -> Any:
         run, settles = plans.get(key_of(args), (UNFIT, True))
         return run if settles else UNFIT
@@ -111,6 +118,8 @@ def by_row(op: Operator, function: Rows, changes: dict[int, Any], count: int, re
     made = changing(forms, size < FEW, tensors := is_new and size < MANY and shape is not None and stride is None)(
         function, rest, dtype.np, layout, ways)
     if tensors:
+        if not changes and not rest:
+            made.of_arrays = function  # type: ignore[attr-defined]
         return made
     plan = Plan(op, made if changes or rest else function, spec, ())
     order, back = (None, None) if stride is None else order_of(layout.shape, stride) or (None, None)
@@ -133,6 +142,7 @@ def by_row(op: Operator, function: Rows, changes: dict[int, Any], count: int, re
         fitted: Tensor = plan.finish(result, arrays)
         return fitted
 
+    of_some.of_arrays = plan.run  # type: ignore[attr-defined]
     return of_some
 
 
@@ -148,6 +158,7 @@ def make(function, rest, dtype, layout, ways):
         out._array = silent().run(run, {operands})
         out._dtype, out._keys, out._layout = layout.dtype, CPU, layout
         return out
+    compute.of_arrays = run
     return {made}
 """
 
@@ -246,7 +257,9 @@ def settled_calls(meta: Pointwise, kernel: Rows, settled: Callable[[tuple[Any, .
                 places.keep(key, SEEN)  # a layout that does not come again makes no plan
             return general(*args)
 
-        return of_more if not plain else of_one if count == 1 else of_two
+        found: Any = of_more if not plain else of_one if count == 1 else of_two
+        found.function_of = kernel.function_of  # type: ignore[attr-defined]
+        return found  # type: ignore[no-any-return]
 
     return wrap
 
