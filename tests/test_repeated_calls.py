@@ -125,10 +125,17 @@ COMPOSITES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "stacks": lambda lib, x, at: [lib.hstack([x, x.t()]), lib.vstack([x, x[0]]), lib.dstack([x, x]),
                                   lib.column_stack([x, x[0]])],
     "products": lambda lib, x, at: [lib.kron(x, x[:2]), lib.outer(x[0], x[:, 1]), lib.inner(x, x.t()), x @ x, x @ x[0]],
-    "places": lambda lib, x, at: [x.scatter(1, at, x), x.scatter_add(0, at, x.t()), x.scatter_reduce(1, at, x, "amax"),
-                                  x.index_add(1, at[0], x), x.index_copy(0, at[1] * 0 + lib.arange(5), x),
-                                  x.index_fill(1, at[0], 2), x.index_select(1, at[1]), x.take_along_dim(at, 1),
-                                  x.gather(0, at), x.index_put((at[0], at[1]), x[0], True), x.put(at[0], x[:, 2])],
+    "products of integers": lambda lib, x, at: [
+        at @ at, at @ at[0], lib.inner(at[0], at[:, 1]), lib.kron(at, at[:2]), lib.addmm(at[0], at, at),
+        lib.addmv(at[0], at, at[1], beta=2, alpha=3), lib.addbmm(at, lib.stack([at, at]), lib.stack([at, at]), beta=0),
+        lib.addbmm(at.int(), lib.stack([at.int()]), lib.stack([at.int()])),
+        lib.baddbmm(lib.stack([at]), lib.stack([at]), lib.stack([at]), alpha=2),
+        lib.addr(at, at[0], at[1])],
+    "places": lambda lib, x, at: [
+        x.scatter(1, at, x), x.scatter(0, at, x, reduce="add"), (at > 2).scatter(1, at, at > 1, reduce="multiply"),
+        x.scatter_add(0, at, x.t()), x.scatter_reduce(1, at, x, "amax"), x.index_add(1, at[0], x),
+        x.index_copy(0, at[1] * 0 + lib.arange(5), x), x.index_fill(1, at[0], 2), x.index_select(1, at[1]),
+        x.take_along_dim(at, 1), x.gather(0, at), x.index_put((at[0], at[1]), x[0], True), x.put(at[0], x[:, 2])],
     "masks": lambda lib, x, at: [x.masked_scatter(at > 2, x), x.masked_fill(at > 2, 3), x.masked_select(at > 2)],
     "statistics": lambda lib, x, at: [x.quantile(0.3, 1), x.corrcoef(), x.nanmean(0), lib.trapezoid(x, x.sort(1)[0]),
                                       x.diff(dim=0), x.trace(), lib.cosine_similarity(x, x.t())],
@@ -149,6 +156,7 @@ COMPOSITES: dict[str, Callable[[Any, Any, Any], Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:The reduce argument of torch.scatter")
 @pytest.mark.parametrize("name", COMPOSITES)
 @pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)])
 def test_a_composite_of_tensors_in_any_order_is_computed_each_time_as_the_first(

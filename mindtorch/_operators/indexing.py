@@ -9,6 +9,7 @@ from .._backends.common.overlap import (
     check_disjoint, check_separate, check_writable, deprecated_on, repeats, with_overlap,
 )
 from .._base.about import about
+from .._base.call_site import warn_once
 from .._base.errors import NAMES, check, check_fill, check_number, check_takes
 from .._base.layout import (
     Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, view_strides, wrap_dim,
@@ -780,8 +781,8 @@ def check_reduce(reduce: str) -> None:
 
 
 def scatter_reduce_old_(self: Tensor, dim: int, index: Any, src: Any, reduce: str) -> None:
-    warnings.warn("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
-                  "PyTorch release. Use torch.scatter_reduce instead for more reduction options.", stacklevel=2)
+    warn_once("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
+              "PyTorch release. Use torch.scatter_reduce instead for more reduction options.")
     check_scatter(self, dim, index, src)
     check_reduce(reduce)
 

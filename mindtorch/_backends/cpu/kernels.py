@@ -34,7 +34,7 @@ from .rows import Prepared, Rows, array_of, fit, on_arrays, out_of_memory, share
 
 ndarray = np.ndarray
 #: Operators whose meta kernels depend on more than sizes: on values, the default dtype, or whether to warn.
-OF_MORE = {"index.Tensor", "index_put_", "scatter_.reduce", "where.self", "logsumexp", "searchsorted.Tensor",
+OF_MORE = {"index.Tensor", "index_put_", "where.self", "logsumexp", "searchsorted.Tensor",
            "searchsorted.Scalar", "bucketize.Tensor", "bucketize.Scalar"}
 
 

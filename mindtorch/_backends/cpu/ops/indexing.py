@@ -702,6 +702,7 @@ def preparing(name: str, plain: Callable[..., None], prepare: Callable[..., Any]
 
 
 preparing("scatter_.src", scatter_, scatter_at)
+preparing("scatter_.reduce", scatter_, scatter_at)
 preparing("scatter_.value", scatter_, scatter_at, 3)
 preparing("scatter_.value_reduce", scatter_, scatter_at, 3)
 preparing("scatter_reduce_.two", scatter_, scatter_at)
@@ -838,7 +839,6 @@ AT_ONCE.update({"index_put": index_put, "_unsafe_masked_index": unsafe_masked_in
 CPU_KERNELS.add(index_put_, index_select, gather, take, masked_select, zero_)
 CPU_KERNELS.update({
     "index.Tensor": index,
-    "scatter_.reduce": scatter_,
     "fill_.Scalar": fill_,
     "fill_.Tensor": fill_,
 })

@@ -42,6 +42,15 @@ def are_floats(*arrays: ndarray) -> bool:
     return dtype.char in "fdFD"
 
 
+def are_alike(*arrays: ndarray) -> bool:
+    """Return True if all arrays are of one dtype in which NumPy multiplies them at once: few integers, too."""
+    first, last = arrays[0], arrays[-1]
+    if first.dtype.kind not in "iu":
+        return are_floats(*arrays)
+    return all(array.dtype is first.dtype for array in arrays) and last.ndim > 0 and (
+        first.size * last.shape[-1] < MANY > last.size)
+
+
 def in_floats(prepare: Callable[..., Callable[..., Any] | None]) -> Prepared:
     """Return what prepares a product of arrays, which is computed in float32 if they are of half precision."""
     @wraps(prepare)
@@ -116,16 +125,16 @@ def added_product(self: ndarray, mat1: ndarray, mat2: ndarray, beta: Any = 1, al
 @partial(Prepared, count=3)
 def addmm(self: ndarray, mat1: ndarray, mat2: ndarray, beta: Any = 1, alpha: Any = 1) -> Callable[..., ndarray]:
     """Prepare a product plus ``self``; a bias is added to each column of the product, or a batch to that of a batch."""
-    if beta == alpha == 1 and are_floats(self, mat1, mat2):
-        if mat1.ndim == mat2.ndim == 2 and self.ndim == 1:
-            return affine_transposed if favours_transposed(mat1, mat2) else affine
-        if mat1.ndim == mat2.ndim == self.ndim == 3:
-            return lambda self, mat1, mat2: np.add(product := np.matmul(mat1, mat2), self, product)
-    if are_floats(self, mat1, mat2) and mat1.ndim == 2 and mat1.size and mat2.size:
-        factor, other = _scalar(alpha, self), _scalar(beta, self)
+    plain = beta == alpha == 1
+    if plain and mat1.ndim == mat2.ndim == 2 and self.ndim == 1 and are_floats(self, mat1, mat2):
+        return affine_transposed if favours_transposed(mat1, mat2) else affine
+    if are_alike(mat1, self, mat2) and mat1.size and mat2.size:
+        factor, other, multiply = _scalar(alpha, self), _scalar(beta, self), dot if mat1.ndim == 2 else np.matmul
+        if plain:
+            return lambda self, left, right: np.add(product := multiply(left, right), self, product)
 
         def scaled(self: ndarray, left: ndarray, right: ndarray) -> ndarray:
-            product = left.dot(right)
+            product = multiply(left, right)
             product *= factor
             return product if beta == 0 else np.add(product, self * other, product)  # 0 ignores even NaN
 
@@ -133,14 +142,23 @@ def addmm(self: ndarray, mat1: ndarray, mat2: ndarray, beta: Any = 1, alpha: Any
     return lambda self, mat1, mat2: added_product(self, mat1, mat2, beta, alpha)
 
 
-def addbmm(self: ndarray, batch1: ndarray, batch2: ndarray, beta: Any = 1, alpha: Any = 1) -> ndarray:
-    """Add one product after the other, rounding each sum to the dtype, as ATen does."""
-    if are_floats(batch1, batch2) and len(batch1):
-        return added(self, np.add.reduce(np.matmul(batch1, batch2)), beta, alpha)
-    for mat1, mat2 in zip(batch1, batch2, strict=True):
-        self, beta = added_product(self, mat1, mat2, beta, alpha).astype(self.dtype), 1
+@partial(Prepared, count=3)
+def addbmm(self: ndarray, batch1: ndarray, batch2: ndarray, beta: Any = 1, alpha: Any = 1) -> Callable[..., ndarray]:
+    """Prepare the sum of a batch of products; others are added one after the other, each sum rounded to the dtype, as
+    in ATen.
+    """
+    if are_alike(batch1, self, batch2) and len(batch1):
+        return lambda self, batch1, batch2: added(
+            self, np.add.reduce(np.matmul(batch1, batch2), 0, batch1.dtype), beta, alpha)
     shape = batch1.shape[1], batch2.shape[2]
-    return np.broadcast_to(self if len(batch1) else added(self, np.zeros(shape, self.dtype), beta, 1), shape)
+
+    def one_by_one(self: ndarray, batch1: ndarray, batch2: ndarray) -> ndarray:
+        factor = beta
+        for mat1, mat2 in zip(batch1, batch2, strict=True):
+            self, factor = added_product(self, mat1, mat2, factor, alpha).astype(self.dtype), 1
+        return np.broadcast_to(self if len(batch1) else added(self, np.zeros(shape, self.dtype), factor, 1), shape)
+
+    return one_by_one
 
 
 @partial(Prepared, count=3)
@@ -221,7 +239,7 @@ def matmul(left: ndarray, right: ndarray) -> Product | None:
     """Prepare one product with a matrix or vector, or a batched product, of arrays of any strides: of one matrix with
     each of a batch, or of two batches of one size.
     """
-    if not are_floats(left, right) or not left.ndim or not right.ndim or not left.size or not right.size:
+    if not left.ndim or not right.ndim or not are_alike(left, right) or not left.size or not right.size:
         return None
     if right.ndim > 2:
         alike = left.ndim == right.ndim and left.shape[:-2] == right.shape[:-2]
@@ -234,14 +252,14 @@ def matmul(left: ndarray, right: ndarray) -> Product | None:
 
 def inner(left: ndarray, right: ndarray) -> Product | None:
     """Prepare a product over the last dimensions."""
-    if not are_floats(left, right) or not left.ndim or not right.ndim or left.shape[-1] != right.shape[-1]:
+    if not left.ndim or not right.ndim or not are_alike(left, right) or left.shape[-1] != right.shape[-1]:
         return None
     count, shape = right.shape[-1], left.shape[:-1] + right.shape[:-1]
     return lambda left, right: left.reshape(-1, count).dot(right.reshape(-1, count).T).reshape(shape)
 
 
 def kron(left: ndarray, right: ndarray) -> Product | None:
-    if not are_floats(left, right) or left.ndim != 2 or right.ndim != 2:
+    if left.ndim != 2 or right.ndim != 2 or not are_alike(left, right):
         return None
     (a, b), (c, d) = left.shape, right.shape
     return lambda left, right: (left.reshape(a, 1, b, 1) * right.reshape(1, c, 1, d)).reshape(a * c, b * d)
@@ -249,7 +267,7 @@ def kron(left: ndarray, right: ndarray) -> Product | None:
 
 def outer(left: ndarray, right: ndarray) -> Product | None:
     """Prepare all products of the elements of two vectors of few elements."""
-    if not are_floats(left, right) or left.ndim != 1 or right.ndim != 1 or left.size * right.size > MOST:
+    if left.ndim != 1 or right.ndim != 1 or not are_alike(left, right) or left.size * right.size > MOST:
         return None
     return np.multiply.outer
 
