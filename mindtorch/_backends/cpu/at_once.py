@@ -100,8 +100,10 @@ def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
             spec, views = Spec(result._array.shape, result._dtype, stride), result._base is not None
         if views := views and op.name not in NEW:
             parts = [part for part in (result if isinstance(result, tuple) else (result,)) if part is not None]
-            if any(part._base is None or part._storage is arg._storage for part in parts for arg in tensors_of(args)):
+            if any(part._base is not None and part._storage is arg._storage
+                   for part in parts for arg in tensors_of(args)):
                 return UNFIT
+            views = all(part._base is not None for part in parts)
         with untold():
             run = prepare(*[array_of(arg) for arg in args])
         if run is None:
