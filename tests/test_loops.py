@@ -309,7 +309,7 @@ def test_a_loop_is_given_no_index_out_of_bounds(wrong, used) -> None:
 def convolved(t: Any, x: Any, weight: Any, bias: Any, **settings: Any) -> list[Any]:
     """Return the convolution of images, and the gradients."""
     leaves = [part.clone().requires_grad_() for part in (x, weight, bias)]
-    out = t.nn.functional.conv2d(*leaves, **settings)
+    out = (t.nn.functional.conv2d if x.ndim == 4 else t.nn.functional.conv1d)(*leaves, **settings)
     out.backward(out.detach().cos())
     return [out.detach(), *(leaf.grad for leaf in leaves)]
 
@@ -445,13 +445,14 @@ def test_products_of_matrices_of_any_sizes_and_layouts_are_those_of_numpy(sizes)
             np.testing.assert_allclose(out, first.astype(np.float64) @ second, rtol=1e-5, atol=1e-5 * count)
 
 
-#: Samples, channels, height and width, filters, kernel, stride, padding, dilation, and groups.
+#: Samples, channels, height (0: lines alone) and width, filters, kernel, stride, padding, dilation, and groups.
 CONVOLUTIONS = {
     "lines of a tile": (3, 16, 20, 32, 16, (3, 3), (1, 1), (1, 1), (1, 1), 1),
     "lines of several tiles": (3, 8, 9, 77, 12, (3, 3), (1, 1), (1, 1), (1, 1), 1),
     "short lines": (4, 24, 9, 7, 33, (3, 3), (1, 1), (1, 1), (1, 1), 1),
     "strides": (3, 8, 40, 41, 9, (3, 4), (2, 3), (1, 2), (1, 1), 1),
     "dilation": (2, 8, 30, 40, 10, (3, 3), (2, 1), (3, 2), (3, 2), 1),
+    "lines alone": (3, 8, 0, 700, 12, (1, 5), (1, 2), (0, 2), (1, 2), 1),
     "groups": (2, 12, 40, 40, 20, (5, 3), (1, 1), (2, 0), (1, 1), 4),
     "a channel a group": (8, 16, 40, 40, 16, (5, 5), (1, 1), (2, 2), (1, 1), 16),
 }
@@ -463,10 +464,12 @@ def test_convolutions_without_im2col_are_those_of_blas_and_pytorch(sizes, by_num
     for loop in (loops.correlate, loops.weigh):
         monkeypatch.setattr(loop, "_least", 0)
     samples, channels, height, width, filters, kernel, stride, padding, dilation, groups = sizes
+    if not height:
+        kernel, stride, padding, dilation = kernel[1:], stride[1:], padding[1:], dilation[1:]
     settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     generator = torch.Generator().manual_seed(1)
     x, weight, bias = (torch.randn(shape, generator=generator) for shape in (
-        (samples, channels, height, width), (filters, channels // groups, *kernel), (filters,)))
+        (samples, channels, *[height] * (height > 0), width), (filters, channels // groups, *kernel), (filters,)))
     given = [port(part, mindtorch) for part in (x, weight, bias)]
     results = convolved(mindtorch, *given, **settings)
     assert used >= {"correlate", "weigh"}
@@ -598,7 +601,7 @@ def test_normalised_lines_and_their_gradients_agree_with_numpy_and_pytorch(affin
             mindtorch.testing.assert_close(result, other, equal_nan=True, rtol=1e-4, atol=1e-4)
 
 
-def in_groups_of_channels(lib: Any, x: Any, weight: Any, bias: Any, groups: int) -> list[Any]:
+def in_groups_of_channels(lib: Any, groups: int, x: Any, weight: Any, bias: Any) -> list[Any]:
     """Normalise by channel (no groups), or by group, and return all gradients and moments."""
     inputs = [part if part is None else part.clone().requires_grad_() for part in (x, weight, bias)]
     running = [lib.zeros(x.shape[1]), lib.ones(x.shape[1])]
@@ -618,10 +621,10 @@ def test_normalised_channels_and_their_gradients_agree_with_numpy_and_pytorch(sh
     x = torch.randn(shape, generator=generator) * 2 + 3
     weight, bias = ([torch.randn(shape[1], generator=generator) for _ in range(2)] if affine else (None, None))
     given = [part if part is None else port(part, mindtorch) for part in (x, weight, bias)]
-    results = in_groups_of_channels(mindtorch, *given, groups)
+    results = in_groups_of_channels(mindtorch, groups, *given)
     assert used >= {"normalise", "normalise_backward"}
-    for others in (by_numpy(lambda: in_groups_of_channels(mindtorch, *given, groups)),
-                   [port(part, mindtorch) for part in in_groups_of_channels(torch, x, weight, bias, groups)]):
+    for others in (by_numpy(lambda: in_groups_of_channels(mindtorch, groups, *given)),
+                   [port(part, mindtorch) for part in in_groups_of_channels(torch, groups, x, weight, bias)]):
         for result, other in zip(results, others, strict=True):
             mindtorch.testing.assert_close(result, other, rtol=1e-4, atol=1e-4)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from functools import partial
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -26,6 +27,7 @@ from .reduction import as_dtype, is_half, to_opmath
 
 #: The least elements of a column of one group for which reading them where they lie takes less time than im2col.
 SHORT = 18
+REMAINDERS = 4  #: of places by strides for each of which a convolution pays
 PRODUCTS = 8  #: in the time of one element of other loops
 NOTHING = np.array([-0.0], np.float32)  #: in place of a bias
 #: Bytes of columns made at a time: they stay in the cache until they are multiplied.
@@ -49,14 +51,20 @@ class Correlation:
     def looped(self, loop: loops.Loop, large: Array) -> Callable[..., None] | None:
         """Return the compiled loop for float32 images of several places, given its arrays; None if BLAS multiplies."""
         size = len(large) * self.filters[0] * self.length * self.columns.real // PRODUCTS
-        if not self.skips or len(self.out) != 2 or large.dtype != np.float32 or prod(self.filters[2:]) == 1 or (
+        if not self.skips or len(self.out) > 2 or large.dtype != np.float32 or prod(self.filters[2:]) == 1 or (
                 self.length < SHORT and self.groups == 1) or not loops.has_wide_vectors():
             return None
         if (compiled := loop.compiled(size)) is None:
             return None
         planes = [-(-n // s) for n, s in zip(self.room, self.stride, strict=True)]
-        geometry = *planes, *self.filters[2:], *self.padding, *self.stride, *self.dilation
+        lines = len(self.out) == 1  # which are images of one line
+        geometry = [number for sizes in (planes, self.filters[2:], self.padding, self.stride, self.dilation)
+                    for number in (*[int(sizes is not self.padding)] * lines, *sizes)]
         return lambda *arrays: compiled(*arrays, *geometry)
+
+    def images(self, x: Array) -> Array:
+        """Return the planes or lines of a loop as images."""
+        return np.ascontiguousarray(x).reshape(*x.shape[:2], *(1,) * (2 - len(self.out)), *x.shape[2:])
 
     def matrices(self, weight: Array) -> Array:
         """Return the filters as a matrix for each group."""
@@ -83,12 +91,12 @@ class Correlation:
         result = allocate((len(large), self.filters[0], *self.out), large.dtype)
         loop = self.looped(loops.correlate, large)
         if loop is not None:
-            images, filters = np.ascontiguousarray(large), np.ascontiguousarray(matrices)
+            images, target, filters = self.images(large), self.images(result), np.ascontiguousarray(matrices)
             added = NOTHING if bias is None else np.ascontiguousarray(bias)
 
         def work(at: slice) -> None:
             if loop is not None:
-                loop(images[at], filters, added, result[at])
+                loop(images[at], filters, added, target[at])
                 return
             made = np.matmul(matrices, self.gathered(large[at]))
             self.columns.write(made.reshape(len(made), self.filters[0], self.columns.count), bias, result[at])
@@ -105,6 +113,9 @@ class Correlation:
             return turned.forward(small, np.ascontiguousarray(flipped).reshape(turned.filters), None)
         if not finite and self.columns.joined:
             return self.of_real_places().adjoint(small, weight)
+        if finite and set(self.dilation) == {1} and 1 < prod(self.stride) <= REMAINDERS and (
+                prod(self.filters[2:]) > prod(self.stride)) and self.looped(loops.correlate, small) is not None:
+            return self.by_remainders(small, weight)
         matrices, channels = self.matrices(weight).swapaxes(1, 2), self.filters[1] * self.groups
         result = allocate((len(small), channels, *self.size), small.dtype)
 
@@ -120,6 +131,21 @@ class Correlation:
 
         self.each_block(work, len(small), small.itemsize)
         return result
+
+    def by_remainders(self, small: Array, weight: Array) -> Array:
+        """Compute the adjoint without dilation, by an adjoint without a stride for each remainder of places."""
+        wide = np.zeros((len(small), self.filters[1] * self.groups, *self.room), small.dtype)
+        ones = (1,) * len(self.out)
+        for first in product(*map(range, self.stride)):
+            taps: Any = (..., *[slice(f, None, s) for f, s in zip(first, self.stride, strict=True)])
+            part = np.ascontiguousarray(weight[taps])
+            size = tuple(n + k - 1 for n, k in zip(self.out, part.shape[2:], strict=True))
+            if part.size:
+                maps = Correlation(size, self.out, part.shape, ones, (0,) * len(ones), ones, self.groups)
+                places: Any = (..., *[slice(f, f + (n - 1) * s + 1, s)
+                                      for f, n, s in zip(first, size, self.stride, strict=True)])
+                wide[places] = maps.adjoint(small, part)
+        return np.ascontiguousarray(middle(wide, self.padding, self.size))
 
     def turned(self) -> Correlation | None:
         """Return the adjoint as a correlation with flipped filters; None if there is none, or its columns are many
@@ -137,7 +163,7 @@ class Correlation:
         sums: dict[int, Array] = {0: np.zeros(self.filters, large.dtype)}
         loop = self.looped(loops.weigh, large)
         if loop is not None:
-            images, grads = np.ascontiguousarray(large), np.ascontiguousarray(small)
+            images, grads = self.images(large), self.images(small)
 
         def work(at: slice) -> None:
             if loop is not None:
