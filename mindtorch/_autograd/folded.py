@@ -31,7 +31,7 @@ from .derivative import Derivative, OperatorNode
 from .grad_mode import enable_grad
 from .node import Edge, Node, Sent, new, next_sequence_nr, unfolding
 from .recording import derivative_of
-from .saved import Saved
+from .saved import saved_as
 from .utils import ON_CPU, is_private, multiplied, reshaped
 
 Kernel = Callable[..., Any]
@@ -57,13 +57,6 @@ def of_any_strides(op: Operator) -> Kernel:
 def below_observers(op: Operator, tensor: Any, *args: Any) -> Any:
     """Call an operator of which observers are notified otherwise."""
     return (op.table.get(tensor._keys) or resolve(op, tensor._keys))(tensor, *args)
-
-
-def saved_at(tensor: Any, version: int) -> Saved:
-    """Return a ``Saved`` of a tensor at an earlier version."""
-    saved = new(Saved)
-    saved.tensor, saved.version, saved.output_nr, saved.packed = tensor, version, None, None
-    return saved
 
 
 class Folded(Node):
@@ -182,8 +175,8 @@ class FoldedLinear(Folded):
                         mat1._keys |= AUTOGRAD
             mat2._grad_fn, mat2._attr_version = turned, written
             mat2._keys |= AUTOGRAD
-            tensors = {"mat1" if with_bias else "self": saved_at(mat1, input_written),
-                       "mat2": saved_at(mat2, written)}
+            tensors = {"mat1" if with_bias else "self": saved_as(mat1, input_written),
+                       "mat2": saved_as(mat2, written)}
             given = (bias, mat1, mat2) if with_bias else (mat1, mat2)
             node.saved = [tensors.get(name, value) for name, value in
                           zip(node.plan.names, node.plan.keep(*given), strict=True)]
@@ -312,7 +305,7 @@ class FoldedCrossEntropy(Folded):
             logs, target, written, total, *settings = saved
             softmax.saved = softmax.plan.keep(logs, 1, False)
             softmax.derivative.finish(softmax, logs)
-            node.saved = [saved_at(target, written) if name == "target" else value for name, value in
+            node.saved = [saved_as(target, written) if name == "target" else value for name, value in
                           zip(node.plan.names, node.plan.keep(logs, target, None, *settings), strict=True)]
             node.save_outputs((None, total))
         return node

@@ -21,9 +21,10 @@ from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .anomaly import AnomalyMode
 from .derivative import OperatorNode
-from .folded import FOLDS, PLAIN, Folded, Kernel, fold, node_of, of_any_strides, saved_at
+from .folded import FOLDS, PLAIN, Folded, Kernel, fold, node_of, of_any_strides
 from .grad_mode import enable_grad
 from .node import Edge, Sent, new, next_sequence_nr
+from .saved import saved_as
 
 EXPAND, VIEW, RESHAPE_ALIAS = registry["expand"], registry["view"], registry["_reshape_alias"]
 CLONE, UNSAFE_VIEW, BMM, MATMUL = registry["clone"], registry["_unsafe_view"], registry["bmm"], registry["matmul"]
@@ -120,7 +121,7 @@ class FoldedMatmul(Folded):
         product = node_of(BMM, (0 in edges) + 2 * (1 in edges), factors, self._order - 1)
         product._out_shape, product._out_dtype = batch_of(self._out_shape or ()), dtype
         if saved is not None:
-            by_name = {name: saved_at(*tensor) for name, tensor in zip(("self", "mat2"), tensors, strict=True)}
+            by_name = {name: saved_as(*tensor) for name, tensor in zip(("self", "mat2"), tensors, strict=True)}
             product.saved = [by_name[name] for name in product.plan.names]
         node = node_of(UNSAFE_VIEW, 1, [(product, 0)], self._order)
         node.saved = [product._out_shape]

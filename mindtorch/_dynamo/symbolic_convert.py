@@ -63,6 +63,15 @@ class Lazy(Variable):
         self.real, self.source = value, source
 
 
+def _filling(method: str) -> Callable[[Translator, Instruction], None]:
+    """Return the opcode that calls a method of a container on the stack with the value on top."""
+    def opcode(self: Translator, inst: Instruction) -> None:
+        value = self.pop()
+        self.stack[-inst.arg].method(self, method, [value], {})
+
+    return opcode
+
+
 class Translator:
     """One frame that is interpreted."""
 
@@ -478,27 +487,8 @@ class Translator:
     def LIST_TO_TUPLE(self, inst: Instruction) -> None:
         self.push(TupleVariable(self.pop().items(self)))
 
-    def LIST_EXTEND(self, inst: Instruction) -> None:
-        value = self.pop()
-        self.stack[-inst.arg].method(self, "extend", [value], {})
-
-    def LIST_APPEND(self, inst: Instruction) -> None:
-        value = self.pop()
-        self.stack[-inst.arg].method(self, "append", [value], {})
-
-    def SET_UPDATE(self, inst: Instruction) -> None:
-        value = self.pop()
-        self.stack[-inst.arg].method(self, "update", [value], {})
-
-    def SET_ADD(self, inst: Instruction) -> None:
-        value = self.pop()
-        self.stack[-inst.arg].method(self, "add", [value], {})
-
-    def DICT_UPDATE(self, inst: Instruction) -> None:
-        value = self.pop()
-        self.stack[-inst.arg].method(self, "update", [value], {})
-
-    DICT_MERGE = DICT_UPDATE
+    LIST_EXTEND, LIST_APPEND, SET_ADD = map(_filling, ("extend", "append", "add"))
+    SET_UPDATE = DICT_UPDATE = DICT_MERGE = _filling("update")
 
     def MAP_ADD(self, inst: Instruction) -> None:
         key, value = self.popn(2)
