@@ -185,9 +185,10 @@ def test_factories_of_tensors_like_others_keep_the_strides_that_pytorchs_keep(la
     def made(t: Any, options: dict[str, Any]) -> list[Any]:
         x = LIKE[layout](t)
         return [t.zeros_like(x, **options), t.ones_like(x, **options), t.full_like(x, 2.5, **options),
-                t.full_like(x, -1, **options), t.empty_like(x, **options).zero_(), t.full_like(x, True, **options)]
+                t.full_like(x, -1, **options), t.empty_like(x, **options).zero_(), t.full_like(x, True, **options),
+                t.fill(x, 2.5), t.fill(x, True), t.fill(x, t.tensor(3))]
 
-    for options in OPTIONS:
+    for options in OPTIONS * 3:  # later calls by the plans that the second ones make
         for ours, theirs in zip(*[made(t, options(t)) for t in (mindtorch, torch)], strict=True):
             assert_same(ours, theirs)
             assert ours.untyped_storage().nbytes() == theirs.untyped_storage().nbytes()

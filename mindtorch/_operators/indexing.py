@@ -16,10 +16,11 @@ from .._base.layout import (
 )
 from .._dispatch.aten import (
     _unsafe_masked_index as unsafe_masked_index,
-    _unsafe_masked_index_put_accumulate as unsafe_masked_index_put_accumulate, arange, clone, expand, gather, index_add,
-    index_add_, index_fill_int_Scalar, index_put, index_put_, index_reduce, index_select, index_select_backward,
-    index_Tensor, masked_scatter_, masked_scatter_backward, new_zeros, ones_like, put, reshape, scatter_add,
-    scatter_add_, scatter_reduce_two, scatter_value, take, where_self as where, zeros as zeros_of, zeros_like,
+    _unsafe_masked_index_put_accumulate as unsafe_masked_index_put_accumulate, arange, clone, empty_like, expand,
+    fill__Scalar, fill__Tensor, gather, index_add, index_add_, index_fill_int_Scalar, index_put, index_put_,
+    index_reduce, index_select, index_select_backward, index_Tensor, masked_scatter_, masked_scatter_backward,
+    new_zeros, ones_like, put, reshape, scatter_add, scatter_add_, scatter_reduce_two, scatter_value, take,
+    where_self as where, zeros as zeros_of, zeros_like,
 )
 from .._dispatch.dispatcher import is_seen
 from .._dispatch.keys import BATCHED
@@ -424,9 +425,10 @@ operator("masked_scatter", composite=masked_scatter, batching=masked_scatter_bat
          self=lambda grad, mask: grad.masked_fill(mask, 0),
          source=lambda grad, mask, source_shape: masked_scatter_backward(grad, mask, source_shape))
 operator("masked_scatter_", with_overlap(meta_masked_scatter_, target_only))
-operator("fill.Tensor", composite=written("fill_.Tensor", "preserve_format"), node="FillBackward1",
-         self=lambda grad: zeros_like(grad), value=lambda grad: grad.sum())
-operator("fill.Scalar", composite=written("fill_.Scalar", "preserve_format"), self=lambda grad: zeros_like(grad))
+operator("fill.Tensor", composite=lambda self, value: fresh(fill__Tensor(empty_like(self), value)),
+         node="FillBackward1", self=lambda grad: zeros_like(grad), value=lambda grad: grad.sum())
+operator("fill.Scalar", composite=lambda self, value: fresh(fill__Scalar(empty_like(self), value)),
+         self=lambda grad: zeros_like(grad))
 operator("fill_.Tensor", with_overlap(fill_tensor_, target_only), node="FillBackward3",
          self=lambda grad: zeros_like(grad), value=lambda grad: grad.sum())
 operator("fill_.Scalar", with_overlap(meta_fill_, repeats), batching=as_it_is, node="FillBackward2",

@@ -149,7 +149,8 @@ def to_copy(x: np.ndarray, dtype: Any = None, device: Any = None, non_blocking: 
             memory_format: Any = None) -> Rows | None:
     """Prepare a conversion of a small tensor, which has its strides if none are asked for."""
     takes = dtype is not None and device in (None, HOST) and x.size < FEW and memory_format in AS_IT_IS
-    if not takes or x.dtype.char not in CONVERTED or dtype.np.char not in CONVERTED:
+    real = x.dtype.char in CONVERTED
+    if not takes or not (dtype.np.char in CONVERTED + "FD" if real else x.dtype.char + dtype.np.char in ("FD", "DF")):
         return None
     return methodcaller("astype", dtype.np, "C" if memory_format in IN_ROWS else "K")
 

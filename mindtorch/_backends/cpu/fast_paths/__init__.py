@@ -42,8 +42,10 @@ BOUNDS: dict[DType, tuple[Any, Any]] = {
 def held(dtype: DType, number: Any) -> Any:
     """Return a number as arrays are filled with it, halves from float32; None unless the dtype surely holds it."""
     kind, bounds = number.__class__, BOUNDS.get(dtype)
+    if kind is bool and (bounds is not None or dtype is bool_):
+        return number
     if bounds is None or not (kind is int or (kind is float and dtype.category >= FLOATING)):
-        return number if kind is bool and dtype is bool_ else None
+        return None
     if not bounds[0] <= number <= bounds[1]:
         return None
     return np.float32(number) if dtype.itemsize == 2 and dtype.category == FLOATING else number

@@ -20,6 +20,7 @@ from ...._storage import allocate
 from ...common.blocks import LARGE, SMALL, each_block
 from ...common.half import NATIVE, convert, part_for
 from ..along import FEW, finder, starts
+from ..fast_paths import held
 from ..rows import MOST, Copied, Prepared, taking
 from . import AT_ONCE, CPU_KERNELS
 from .reduction import is_half, to_opmath
@@ -739,6 +740,18 @@ def masked_scatter_backward(grad: Array, mask: Array, sizes: tuple[int, ...]) ->
     return run if mask.shape == grad.shape else None
 
 
+def fill(x: Array, value: Any) -> Callable[[Array], Array] | None:
+    """Prepare an array like another that is not large, filled with a number that its dtype surely holds."""
+    number = held(from_numpy_dtype(x.dtype), value) if x.size < SMALL else None
+
+    def run(x: Array) -> Array:
+        out = np.empty_like(x)
+        out.fill(number)
+        return out
+
+    return None if number is None else run
+
+
 def clamped(x: Array, indices: list[Any]) -> Callable[[list[Any]], Key] | None:
     """Prepare NumPy's index of few integers, brought into the range of their dimensions; None for other indices."""
     sizes = x.shape[:len(indices)]
@@ -834,7 +847,7 @@ def taken_flat(find: Find, x: Array, at: Array) -> Array | None:
 
 
 AT_ONCE.add(index_select_backward, masked_scatter_backward, take_along_dim)
-AT_ONCE.update({"index_put": index_put, "_unsafe_masked_index": unsafe_masked_index,
+AT_ONCE.update({"index_put": index_put, "fill.Scalar": fill, "_unsafe_masked_index": unsafe_masked_index,
                 "_unsafe_masked_index_put_accumulate": unsafe_masked_index_put_accumulate})
 CPU_KERNELS.add(index_put_, index_select, gather, take, masked_select, zero_)
 CPU_KERNELS.update({

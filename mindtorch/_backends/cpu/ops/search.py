@@ -143,7 +143,7 @@ VALUES = 1 << 6
 
 def bisected(line: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray | None:
     """Search few values in one line. Python's bisection takes ATen's steps, even in an unsorted line; None with NaN."""
-    if line.dtype.char not in "fd" or values.dtype != line.dtype or line.ndim != 1 or not (
+    if line.dtype.char not in "fdbBhil" or values.dtype != line.dtype or line.ndim != 1 or not (
             0 < values.size <= VALUES and line.size <= 8 * VALUES):
         return None
     numbers, given = line.tolist(), values.ravel().tolist()
