@@ -601,6 +601,34 @@ def test_normalised_lines_and_their_gradients_agree_with_numpy_and_pytorch(affin
             mindtorch.testing.assert_close(result, other, equal_nan=True, rtol=1e-4, atol=1e-4)
 
 
+def remembered(lib: Any, parameters: list[Any], x: Any, *states: Any) -> list[Any]:
+    """Return outputs, last states, and all gradients of two layers of long short-term memory in both directions."""
+    network = lib.nn.LSTM(24, 40, 2, bidirectional=True)
+    with lib.no_grad():
+        for parameter, values in zip(network.parameters(), parameters, strict=True):
+            parameter.copy_(values)
+    inputs = [part.clone().requires_grad_() for part in (x, *states)]
+    out, last = network(inputs[0], tuple(inputs[1:]))
+    (out.sin().sum() + sum((state * state).sum() for state in last)).backward()
+    return [out.detach(), *(state.detach() for state in last),
+            *(part.grad for part in (*inputs, *network.parameters()))]
+
+
+@pytest.mark.skipif(not loops.has_wide_vectors(), reason="the processor has no vectors of 16 numbers")
+def test_steps_of_long_short_term_memory_agree_with_numpy_and_pytorch(by_numpy, used) -> None:
+    generator = torch.Generator().manual_seed(1)
+    parameters, given = [[torch.randn(shape, generator=generator) for shape in shapes] for shapes in (
+        [parameter.shape for parameter in torch.nn.LSTM(24, 40, 2, bidirectional=True).parameters()],
+        [(9, 32, 24), (4, 32, 40), (4, 32, 40)])]
+    mine = [[port(values, mindtorch) for values in parts] for parts in (parameters, given)]
+    results = remembered(mindtorch, mine[0], *mine[1])
+    assert used >= {"lstm_step", "lstm_step_backward"}
+    for others in (by_numpy(lambda: remembered(mindtorch, mine[0], *mine[1])),
+                   [port(part, mindtorch) for part in remembered(torch, parameters, *given)]):
+        for result, other in zip(results, others, strict=True):
+            mindtorch.testing.assert_close(result, other, rtol=1e-4, atol=1e-4 * float(other.abs().max()))
+
+
 def in_groups_of_channels(lib: Any, groups: int, x: Any, weight: Any, bias: Any) -> list[Any]:
     """Normalise by channel (no groups), or by group, and return all gradients and moments."""
     inputs = [part if part is None else part.clone().requires_grad_() for part in (x, weight, bias)]

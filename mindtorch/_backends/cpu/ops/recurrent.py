@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._base import loops
 from . import CPU_KERNELS
 
 array = np.ndarray
@@ -20,13 +21,22 @@ def swapped(weight: array) -> array:
     return weight.reshape(4, -1, *weight.shape[1:])[[0, 1, 3, 2]]
 
 
+def looped(loop: loops.Loop, dtype: Any, size: int) -> tuple[Any, Any]:
+    """Return the compiled loops of a step with states of ``size`` elements and of its product, or None for both."""
+    if dtype != loops.SINGLE or not loops.has_wide_vectors() or (compiled := loop.compiled(4 * size)) is None:
+        return None, None
+    return compiled, loops.product.compiled(size)
+
+
 def mkldnn_rnn_layer(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: array, hx: array, cx: array,
                      reverse: bool, *options: Any) -> tuple[array, ...]:
     steps, batch, features = input.shape
     size, dtype = hx.shape[1], input.dtype
     half = np.array([0.5, 0.5, 0.5, 1], dtype)[:, None, None]  # the candidate needs the tanh itself
     of_input, of_hidden = (np.ascontiguousarray((swapped(weight) * half).swapaxes(1, 2)) for weight in (w_ih, w_hh))
-    bias = swapped(b_ih + b_hh)[:, None] * half
+    bias = np.ascontiguousarray(swapped(b_ih + b_hh)[:, None] * half)
+    loop, multiply = looped(loops.lstm_step, dtype, batch * size)
+    joined = of_hidden.swapaxes(0, 1).reshape(size, 4 * size)
     workspace, output = np.empty((5, steps, batch, size), dtype), np.empty((steps, batch, size), dtype)
     np.matmul(input.reshape(-1, features), of_input, out=workspace[:4].reshape(4, -1, size))
     hidden, memory = np.ascontiguousarray(hx), cx
@@ -34,6 +44,12 @@ def mkldnn_rnn_layer(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: 
     sigmoids = product[:3]
     for step in reversed(range(steps)) if reverse else range(steps):
         gates, kept = workspace[:4, step], workspace[4, step]
+        if loop is not None:
+            products = product.reshape(batch, 4, size)
+            multiply(hidden, joined, products.reshape(batch, 4 * size))
+            loop(workspace, products, bias[:, 0], np.ascontiguousarray(memory), output[step], step)
+            hidden, memory = output[step], kept
+            continue
         np.matmul(hidden, of_hidden, out=product)
         product += gates
         product += bias
@@ -89,12 +105,19 @@ def mkldnn_rnn_layer_backward(input: array, w_ih: array, w_hh: array, b_ih: arra
     of_input, of_hidden = (swapped(weight).reshape(4 * size, -1) for weight in (w_ih, w_hh))
     gates = np.empty((steps, batch, 4, size), dtype)  # the gradients of the gates' inputs
     before_hidden = shifted(output, hx, reverse)
-    slopes, of_memory = slopes_of(workspace, shifted(workspace[4], cx, reverse))
-    fresh = np.empty((batch, size), dtype)
+    before = shifted(workspace[4], cx, reverse)
+    loop, multiply = looped(loops.lstm_step_backward, dtype, batch * size)
+    slopes, of_memory = slopes_of(workspace, before) if loop is None else (workspace, workspace[4])
+    fresh, nothing = np.empty((batch, size), dtype), np.zeros((batch, size), dtype)
     grad_hidden, grad_memory = (np.zeros((batch, size), dtype) if grad is None else grad.astype(dtype)
                                 for grad in (grad_hy, grad_cy))
     forget = workspace[1]
     for step in range(steps) if reverse else reversed(range(steps)):
+        if loop is not None:
+            given = nothing if grad_output is None else np.ascontiguousarray(grad_output[step])
+            loop(workspace, before[step], given, grad_hidden, grad_memory, gates[step], fresh, step)
+            multiply(gates[step].reshape(batch, 4 * size), of_hidden, grad_hidden)
+            continue
         if grad_output is not None:
             grad_hidden += grad_output[step]
         np.multiply(of_memory[step], grad_hidden, out=fresh)

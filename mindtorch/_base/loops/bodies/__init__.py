@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from . import (
     activation, angles, attention, convolution, distance, division, half, indexing, normalization, normals, product,
-    reduction, sampling, scan, softmax, special, writing,
+    recurrent, reduction, sampling, scan, softmax, special, writing,
 )
 
 LOOPS = writing.LOOPS
