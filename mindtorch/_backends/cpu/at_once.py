@@ -131,8 +131,8 @@ def viewed_as_it_is(made: Tensor) -> Tensor:
 
 # -- copies ------------------------------------------------------------------------------------------------------------
 
-#: Dtypes between which NumPy converts as C does.
-CONVERTED = "?Bbhilqefd"
+#: Dtypes between which NumPy converts as C does; E is bfloat16.
+CONVERTED = ("?Bbhilqefd", "?BbhilqefdFD"), ("FD", "FD"), ("efdE", "efdE")
 #: The formats in which a copy of a contiguous tensor is contiguous.
 IN_ROWS = {contiguous_format, "contiguous_format"}
 AS_IT_IS = {None, preserve_format, "preserve_format", *IN_ROWS}
@@ -149,8 +149,7 @@ def to_copy(x: np.ndarray, dtype: Any = None, device: Any = None, non_blocking: 
             memory_format: Any = None) -> Rows | None:
     """Prepare a conversion of a small tensor, which has its strides if none are asked for."""
     takes = dtype is not None and device in (None, HOST) and x.size < FEW and memory_format in AS_IT_IS
-    real = x.dtype.char in CONVERTED
-    if not takes or not (dtype.np.char in CONVERTED + "FD" if real else x.dtype.char + dtype.np.char in ("FD", "DF")):
+    if not takes or not any(x.dtype.char in given and dtype.np.char in asked for given, asked in CONVERTED):
         return None
     return methodcaller("astype", dtype.np, "C" if memory_format in IN_ROWS else "K")
 
