@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import e, isfinite, log2, pi, sqrt
+from math import e, erfc, isfinite, log2, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ OF_EXP, OF_EXP2 = (float32s(*(-2 * base * float(c) for c in ARTANH_ERF)) for bas
 TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # of gelu's approximation by tanh
 
 
+SHORTEST, SQRT_HALF = 32, sqrt(0.5)  #: elements for which Python's functions take less time than NumPy's many calls
 FEW = 100  #: up to this many elements, NumPy's call overhead dominates
 
 
@@ -117,6 +118,9 @@ def normal_cdf(x: Any, out: Any = None) -> Any:
     """Return the normal distribution function. float32 uses a fit as exact as PyTorch's, 20 times as fast as SciPy: the
     sigmoid of a polynomial, where nothing cancels.
     """
+    if x.size <= SHORTEST:
+        found = np.array([0.5 * erfc(y * -SQRT_HALF) for y in x.ravel().tolist()], x.dtype).reshape(x.shape)
+        return found if out is None else np.positive(found, out)
     if x.dtype != np.float32:
         return np.asarray(ndtr(x, out=out))  # SciPy returns a number for a 0-d array
     square, out = allocate(x.shape, x.dtype), allocate(x.shape, x.dtype) if out is None else out

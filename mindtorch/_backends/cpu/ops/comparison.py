@@ -95,9 +95,10 @@ def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, ne
     if dtype.itemsize == 2:  # by bits, since NumPy compares half precision slowly
         infinite, sign = np.asarray(inf, dtype).view(np.uint16), np.uint16(0x8000)
         x = x.view(np.uint16)
-        some, places = (x & ~sign).max(initial=0) >= infinite, (infinite, infinite | sign)
+        size = x & ~sign
+        some = np.count_nonzero(size >= infinite)
         if some:
-            found = [(x & ~sign) > infinite, *[x == place for place in places]]
+            found = [size > infinite, x == infinite, x == infinite | sign]
     elif some := (total := np.add.reduce(x, None)) - total != 0:
         found = [np.isnan(x), x == inf, x == -inf]
     if some:  # else all numbers are finite

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, lru_cache, wraps
-from math import e, log2, pi, prod
+from math import e, log2, pi
 from typing import Any
 
 import numpy as np
@@ -94,8 +94,9 @@ def looped(by_loop: loops.ByDType | dict[str, loops.Loop], x: np.ndarray, y: np.
         shape = np.broadcast_shapes(shape, y.shape)
         x, y = np.broadcast_to(x, shape), np.broadcast_to(y, shape)
     arrays = [a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in ((x,) if y is None else (x, y))]
-    by_dtype = by_loop.__class__ is loops.ByDType
-    loop = by_loop.compiled(SLOW * x.size, *arrays) if by_dtype else by_loop[x.dtype.name].compiled(SLOW * x.size)
+    by_dtype = isinstance(by_loop, loops.ByDType)
+    loop = (by_loop.compiled(SLOW * x.size, *arrays) if isinstance(by_loop, loops.ByDType) else
+            by_loop[x.dtype.name].compiled(SLOW * x.size))
     if loop is None:
         return None
     out = allocate(shape, x.dtype)
@@ -107,6 +108,9 @@ def looped(by_loop: loops.ByDType | dict[str, loops.Loop], x: np.ndarray, y: np.
     each_block(lambda part: loop(*[a[part] if a.size > 1 else a for a in flat], target[part], *settings), out.size,
                LARGE, out.size)
     return out
+
+
+EXACT_QUOTIENT = 16  #: up to which integers keep their distance after two roundings to half precision
 
 
 def truncated(x: Any, y: Any) -> Any:
@@ -124,6 +128,9 @@ def floor_divide(x: Any, y: Any) -> Any:
         return floored(x, y)
     if (found := looped(loops.floor_divide_half, x, y)) is not None:
         return found
+    whole = np.floor_divide(x, y, dtype=np.float32)  # of small quotients, the steps' rounding changes nothing
+    if np.count_nonzero(np.abs(whole) <= EXACT_QUOTIENT) == whole.size:
+        return whole.astype(dtype)
     rest, exact = np.fmod(x, y), x / y
     quotient = (x - rest) / y
     quotient = np.where((rest != 0) & ((y < 0) != (rest < 0)), quotient - dtype.type(1), quotient)
@@ -239,7 +246,7 @@ def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False
     @wraps(function)
     def row(*args: Any) -> Any:
         size = args[0].size
-        if size <= BLOCK and (loop is None or size < loop.least):
+        if size < loops.FEW or (size <= BLOCK and (loop is None or size < loop.least)):
             return function(*args)
         arrays = args[:count]
         shape = arrays[0].shape
@@ -364,8 +371,8 @@ def lerp(start: Any, end: Any, weight: Any) -> Any:
 
 def lerp_of_each(start: Any, end: Any, weight: Any) -> Any:
     """Interpolate by weights that broadcast to the ends, or the ends to them."""
-    shape = np.broadcast(start, end, weight).shape
-    if prod(shape) > FEW and start.dtype.char in "fd":
+    if max(start.size, end.size, weight.size) > FEW and start.dtype.char in "fd":
+        shape = np.broadcast(start, end, weight).shape
         start, end = (array if array.shape == shape and array.flags.c_contiguous else
                       np.ascontiguousarray(np.broadcast_to(array, shape)) for array in (start, end))
         weight = np.ascontiguousarray(weight, start.dtype)
@@ -376,8 +383,8 @@ def lerp_of_each(start: Any, end: Any, weight: Any) -> Any:
             each_block(lambda at: loop(arrays[0][at], arrays[1][at], weights, arrays[2][at]), len(boxes),
                        max(LARGE // 2 * len(boxes) // start.size, 1), start.size)
             return out
-    near = np.less(abs(weight), 0.5)
-    return (end - start) * np.where(near, weight, weight - 1) + np.where(near, start, end)
+    far = np.greater_equal(abs(weight), 0.5)
+    return (end - start) * (weight - far) + np.where(far, end, start)
 
 
 def unless_integer(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -155,8 +155,8 @@ def times_log(log: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     """Return a row for ``x * log(y)``, which is 0 where x is 0 unless y is NaN."""
 
     def row(x: Any, y: Any) -> Any:
-        product = x * log(y)
-        return np.where(np.equal(x, 0) & ~np.isnan(y), product.dtype.type(0), product)
+        product, zeros = x * log(y), np.equal(x, 0)
+        return np.where(zeros & ~np.isnan(y), product.dtype.type(0), product) if np.count_nonzero(zeros) else product
 
     return row
 
