@@ -205,8 +205,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], retain_graph: bool 
     task.roots, task.keep_graph = roots, create_graph if retain_graph is None else retain_graph
     if inputs is not None:
         task.look_for(inputs, capture)
-    outer, before = local.task, local.grad_enabled
-    local.task, local.grad_enabled = task, create_graph
+    outer, before, local.task, local.grad_enabled = local.task, local.grad_enabled, task, create_graph
     try:
         run(task, roots, gradients, own, create_graph)
         if task.callbacks:
@@ -269,10 +268,10 @@ def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, 
                 heappush(ready, (-target._order, target, given, mine))
             elif watched or target._hooks is not None or target.variable._hooks:
                 run_watched(target, given, task, create_graph, mine)
-            elif target in captures:
-                task.keep(target, given)
-            else:
+            elif target not in captures:
                 accumulate(target.variable, given[0], mine, False)
+            else:
+                task.keep(target, given)
         results = gradient = array = given = None  # type: ignore[assignment]  # only a node refers to what it is given
         if not ready:
             return
@@ -281,10 +280,9 @@ def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, 
 
 def at_root(task: Task, node: Node, number: int, gradient: Any) -> tuple[Node, list[Any]]:
     """Return the only root and the gradients of its outputs."""
-    if gradient is not None:  # ``gradcheck`` gives none
-        array = gradient._array
-        if array is None or array.shape != node._out_shape or gradient._dtype is not node._out_dtype:
-            gradient, _ = fit(gradient, node._outputs[number], task, 0)
+    if gradient is not None and ((array := gradient._array) is None or array.shape != node._out_shape
+                                 or gradient._dtype is not node._out_dtype):  # ``gradcheck`` gives none
+        gradient, _ = fit(gradient, node._outputs[number], task, 0)
     return node, [gradient] if node._out_shape is not None else node.with_only(number, gradient)
 
 
@@ -394,13 +392,13 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
         raise RuntimeError("backward() called inside a functorch transform. This is not supported, please use "
                            "functorch.grad or functorch.vjp instead or call backward() outside of functorch "
                            "transforms.")
-    if create_graph:
-        warn_once(CYCLE)
     try:
         alone = grad_tensors is grad_variables is inputs is None and tensors.__class__ in TENSOR_TYPES
-        if alone and tensors._keys & AUTOGRAD and (edge := tensors._grad_edge()) is not None:
-            execute((edge,), (one_like(tensors),), retain_graph, create_graph, own=tensors._grad_fn is not None)
+        if alone and not create_graph and tensors._keys & AUTOGRAD and (edge := tensors._grad_edge()) is not None:
+            execute((edge,), (one_like(tensors),), retain_graph, False, own=tensors._grad_fn is not None)
             return
+        if create_graph:
+            warn_once(CYCLE)
         if grad_variables is not None:
             warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
             if grad_tensors is not None:

@@ -32,7 +32,7 @@ from .grad_mode import enable_grad
 from .node import Edge, Node, Sent, new, next_sequence_nr, unfolding
 from .recording import derivative_of
 from .saved import saved_as
-from .utils import ON_CPU, is_private, multiplied, reshaped
+from .utils import ON_CPU, REDIRECTED, multiplied, reshaped
 
 Kernel = Callable[..., Any]
 PLAIN = {float32, float64}  #: the dtypes in which NumPy computes as PyTorch does
@@ -73,7 +73,8 @@ class Folded(Node):
     def apply(self, grads: list[Any]) -> list[Any]:
         saved: Any  # a list if another thread has unfolded this node
         links, saved, grad = self._links, self.saved, grads[0]
-        if saved.__class__ is tuple and grad is not None and not grad._keys & ~ON_CPU and is_private() and (
+        private = not local.grad_enabled and not dispatcher.mode & REDIRECTED
+        if private and saved.__class__ is tuple and grad is not None and not grad._keys & ~ON_CPU and (
                 (results := self.compute(grad, *saved)) is not None):
             results.links = links
             return results
@@ -131,10 +132,10 @@ class FoldedLinear(Folded):
             rows = rows_of(sizes)
             input = input._reshaped_alias(rows)
             grad = grad if bias is not None else reshaped(grad, (rows[0], len(matrix)))
-        to_bias = None if bias is None else sum_dims(grad, (0,))
-        to_input = multiplied(grad, weight, False, False) if of_input else None
-        if sizes is not None and to_input is not None:
-            to_input = reshaped(to_input, sizes)
+        to_bias, to_input = None if bias is None else sum_dims(grad, (0,)), None
+        if of_input:
+            to_input = multiplied(grad, weight, False, False)
+            to_input = to_input if sizes is None else reshaped(to_input, sizes)
         return Sent((to_bias, to_input, multiplied(grad, input, True, False)))
 
     def unfolded(self) -> OperatorNode:

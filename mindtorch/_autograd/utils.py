@@ -85,10 +85,11 @@ def product(left: Any, right: Any, turned: bool, right_turned: bool, result_turn
 
 def multiplied(left: Any, right: Any, turned: bool, right_turned: bool) -> Any:
     """Return the product of two CPU matrices of one dtype, transposed as flagged, by a single BLAS call."""
-    start = perf_counter_ns() if dispatcher.mode & OBSERVED else 0
+    if not dispatcher.mode & OBSERVED:
+        return left._product(right, turned, right_turned)
+    start = perf_counter_ns()
     result = left._product(right, turned, right_turned)
-    if start:
-        tell_parts(_product, (left, right, turned, right_turned), result, start, perf_counter_ns() - start)
+    tell_parts(_product, (left, right, turned, right_turned), result, start, perf_counter_ns() - start)
     return result
 
 

@@ -249,6 +249,9 @@ def applying(plan: Any, width: int, op: str, apply_all: Callable[..., Any],
     for number, (where, formula, needs) in enumerate(plan.formulas):
         names[f"formula_{number}"] = formula
         call = f"formula_{number}({', '.join(values[need] for need in needs)})"
+        if where.__class__ is int and len(plan.formulas) == 1:
+            results[where] = call
+            break
         places = (where,) if where.__class__ is int else where
         calls.append(f"    {', '.join(f'grad_{place}' for place in places)}{',' * (where is places)} = {call}")
         for place in places:

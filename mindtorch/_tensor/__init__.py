@@ -634,10 +634,9 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def _product(self, other: Tensor, turned: bool, other_turned: bool) -> Tensor:
         """Return the product of two CPU matrices of one dtype, transposed if ``turned``."""
-        left: Any = self._array.T if turned else self._array  # type: ignore[union-attr]
-        right: Any = other._array.T if other_turned else other._array  # type: ignore[union-attr]
-        out = new(Tensor)
-        out._array, out._dtype, out._keys = silent().run(left.dot, right), self._dtype, CPU
+        out, left, right = new(Tensor), self._array, other._array
+        left, right = left.T if turned else left, right.T if other_turned else right  # type: ignore[union-attr]
+        out._array, out._dtype, out._keys = silent().run(left.dot, right), self._dtype, CPU  # type: ignore[union-attr, arg-type]
         return out
 
     def _batched_product(self, other: Tensor, turned: bool, other_turned: bool) -> Tensor:

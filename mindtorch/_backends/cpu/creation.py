@@ -61,10 +61,9 @@ def made_like(self: Tensor, options: tuple[Any, ...], number: Any = None) -> Ten
     """Return a tensor of the layout of another, filled with a number, or not for None; None for a call that leaves more
     to decide than a dtype.
     """
-    dtype: DType = self._dtype
-    shape, stride = self._array.shape, self._stride  # type: ignore[union-attr]
-    strides = self._keys & NONCONTIGUOUS
-    if options:
+    array: Any = self._array
+    dtype, shape, stride, strides = self._dtype, array.shape, self._stride, self._keys & NONCONTIGUOUS
+    if not AS_IT_IS.issuperset(options):
         if len(options) == 5 and options[4] in IN_ROWS:
             strides, options = 0, options[:4]
         if not AS_IT_IS.issuperset(options[1:]):

@@ -52,7 +52,9 @@ class Replay(NamedTuple):
 
 
 def at_once(formulas: Callable[..., list[Any]], op: Operator, abandon: Callable[[], None]) -> Callable[..., list[Any]]:
-    """Return a node's formulas with plans. ``abandon`` is called if they have too few operators for any."""
+    """Return a node's formulas with plans. ``abandon`` is called if the first calls do not allow one: no plan that is
+    looked for in vain costs anything from then on.
+    """
     plans = Plans()
 
     def planned(*values: Any) -> list[Any]:
@@ -106,9 +108,9 @@ def at_once(formulas: Callable[..., list[Any]], op: Operator, abandon: Callable[
                 plan = replay_of(formulas, op, values, expected)
         except Exception:  # an operator refuses a stand-in, or the function of its plan its arrays
             plan = None
-        if plan.__class__ is int:
+        if plan is None and not any(kept.__class__ is Replay for kept in plans.values()):
             abandon()
-        plans.keep(key, plan if plan.__class__ is Replay else UNFIT)
+        plans.keep(key, plan or UNFIT)
         return expected
 
     return planned
@@ -239,9 +241,9 @@ class Tape:
 
 
 def replay_of(formulas: Callable[..., list[Any]], op: Operator, values: tuple[Any, ...],
-              expected: list[Any]) -> Replay | int | None:
-    """Return the plan of formulas whose gradients of some values are known; None if they do not allow one, or the
-    number of their operators, if there are too few.
+              expected: list[Any]) -> Replay | None:
+    """Return the plan of formulas whose gradients of some values are known; None if they do not allow one, or have too
+    few operators.
     """
     with subscribed(lambda event: None):
         found = parts_of(formulas, values)
@@ -261,9 +263,7 @@ def replay_of(formulas: Callable[..., list[Any]], op: Operator, values: tuple[An
                 at += 1
         elif at == len(parts) or parts[at][0].depth <= event.depth:
             return None  # it calls no operators that could stand for it
-    if tape.count < FEWEST:
-        return tape.count
-    gradients = tape.gradients(made, values, expected)
+    gradients = None if tape.count < FEWEST else tape.gradients(made, values, expected)
     if gradients is None:
         return None
     run = function_of(tuple(tape.inputs), tuple(tape.space), tuple(tape.lines), op.name)(*tape.space.values())

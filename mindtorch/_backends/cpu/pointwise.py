@@ -259,7 +259,7 @@ def settled_calls(meta: Pointwise, kernel: Rows, settled: Callable[[tuple[Any, .
 
         found: Any = of_more if not plain else of_one if count == 1 else of_two
         found.function_of = kernel.function_of  # type: ignore[attr-defined]
-        return found  # type: ignore[no-any-return]
+        return found
 
     return wrap
 
