@@ -52,7 +52,7 @@ class Correlation:
         """Return the compiled loop for float32 images of several places, given its arrays; None if BLAS multiplies."""
         size = len(large) * self.filters[0] * self.length * self.columns.real // PRODUCTS
         if not self.skips or len(self.out) > 2 or large.dtype != np.float32 or prod(self.filters[2:]) == 1 or (
-                self.length < SHORT and self.groups == 1) or not loops.has_wide_vectors():
+                self.length < SHORT and self.groups == 1) or size < loop.least or not loops.has_wide_vectors():
             return None
         if (compiled := loop.compiled(size)) is None:
             return None

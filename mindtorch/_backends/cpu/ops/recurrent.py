@@ -23,9 +23,10 @@ def swapped(weight: array) -> array:
 
 def looped(loop: loops.Loop, dtype: Any, size: int) -> tuple[Any, Any]:
     """Return the compiled loops of a step with states of ``size`` elements and of its product, or None for both."""
-    if dtype != loops.SINGLE or not loops.has_wide_vectors() or (compiled := loop.compiled(4 * size)) is None:
+    if dtype != loops.SINGLE or 4 * size < loop.least or not loops.has_wide_vectors():
         return None, None
-    return compiled, loops.product.compiled(size)
+    compiled = loop.compiled(4 * size)
+    return compiled, compiled and loops.product.compiled(size)
 
 
 def mkldnn_rnn_layer(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: array, hx: array, cx: array,
