@@ -895,6 +895,7 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def _host(self, operation: str) -> np.ndarray:
         """Return the values as an array for ``operation``, after pending work; copy them from other devices."""
+        local.reads += 1
         if self._keys & BATCHED:
             whole, dim, frame = self._batched
             if operation == "check":  # what is wrong with one element is wrong

@@ -98,8 +98,11 @@ def at_once(formulas: Callable[..., list[Any]], op: Operator, abandon: Callable[
         return gradients
 
     def learn(key: Any, known: Any, values: tuple[Any, ...]) -> list[Any]:
+        count, reads = known if known.__class__ is int else 0, local.reads
         expected = formulas(*values)
-        count = known if known.__class__ is int else 0
+        if local.reads != reads:  # other values may ask for other operators, or be refused
+            plans.keep(key, UNFIT)
+            return expected
         if count < CALLS:
             plans.keep(key, count + 1)
             return expected
