@@ -25,6 +25,7 @@ from ..common.blocks import LARGE, SMALL, as_vectors, compute, each_block, least
 from ..common.half import FEW, SLOW, converted, ways_of
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
+from .ops.pointwise import copysign
 from .plans import SEEN, SETTINGS, UNFIT, Plan, Plans, key_of
 from .rows import Rows, array_of, computed, is_own, order_kept, order_of, strided
 
@@ -74,7 +75,7 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
         elif meta.scaled and wide is not dtype:
             # 0 needs no rounding, and an integer's sign differs from a float's
             rest = tuple([number_array(number, dtype) if number else number for number in rest])
-        if (ufunc in EXACT and not rest and size < FEW
+        if (((ufunc in EXACT and size < FEW) or ufunc is copysign) and not rest
                 and all(of_tensor) and all(arg._dtype is dtype for arg in operands)):
             wide, ways = dtype, []  # NumPy, too, computes half precision in float32 and rounds
         else:

@@ -402,7 +402,7 @@ def angle(x: Any) -> Any:
 
 def copysign(x: Any, y: Any) -> Any:
     """Join the bits of the number and of its sign: NumPy has no SIMD loop of it."""
-    if x.__class__ is not np.ndarray or x.dtype.char not in "fd" or np.result_type(x, y) != x.dtype or x.size <= FEW:
+    if x.__class__ is not np.ndarray or x.dtype.char not in "fdeE" or x.size <= FEW or np.result_type(x, y) != x.dtype:
         return np.copysign(x, y)
     dtype = np.dtype(f"u{x.itemsize}")
     sign = dtype.type(1 << 8 * x.itemsize - 1)

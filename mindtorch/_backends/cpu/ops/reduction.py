@@ -338,8 +338,15 @@ def nansum(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = N
     settled: Any = summed.prepare(x, dim, keepdim, dtype)
     if x.dtype.kind != "f" and x.dtype.name != "bfloat16":
         return settled
-    zero = x.dtype.type(0)
-    return lambda x: settled(np.where(np.isnan(x), zero, x))
+    zero, may_be_nan = x.dtype.type(0), dtype is None or dtype.is_floating_point
+
+    def run(x: np.ndarray) -> Any:
+        found = settled(x) if may_be_nan else None  # which is NaN if there is one
+        if found is not None and not np.count_nonzero(np.not_equal(found, found)):
+            return found
+        return settled(np.where(np.isnan(x), zero, x))
+
+    return run
 
 
 def mean(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:

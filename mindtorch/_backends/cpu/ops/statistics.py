@@ -8,7 +8,7 @@ import numpy as np
 
 from . import AT_ONCE
 from .pointwise import lerp_of_each
-from .reduction import nansum, total
+from .reduction import is_half, nansum, total
 
 ndarray = np.ndarray
 Run = Callable[..., Any]
@@ -55,13 +55,14 @@ def quantile(ignore_nan: bool) -> Run:
 
 
 def nanmean(x: ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Run | None:
-    if x.dtype.char not in FLOATS or dtype is not None or not x.size:
+    if (x.dtype.char not in FLOATS and not is_half(x)) or dtype is not None or not x.size:
         return None
-    axis = tuple(dim) if dim and x.ndim else None
+    axis, kind = tuple(dim) if dim and x.ndim else None, x.dtype
+    settled: Any = nansum.prepare(x, axis, keepdim)
 
     def run(x: ndarray) -> ndarray:
         count: Any = (~np.isnan(x)).sum(axis, np.int64, keepdims=keepdim)
-        return np.asarray(nansum(x, axis, keepdim) / count.astype(x.dtype))
+        return np.asarray(settled(x) / count.astype(kind))
 
     return run
 
