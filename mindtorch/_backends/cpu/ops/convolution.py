@@ -70,10 +70,10 @@ class Correlation:
         """Return the filters as a matrix for each group."""
         return weight.reshape(self.groups, self.filters[0] // self.groups, self.length)
 
-    def each_block(self, work: Callable[[slice], None], samples: int, itemsize: int) -> None:
-        """Call ``work`` with slices of the batch."""
+    def each_block(self, work: Callable[[slice], None], samples: int, itemsize: int, by_loop: bool = False) -> None:
+        """Call ``work`` with slices of the batch: as few as threads take, or of few columns of im2col."""
         column = max(self.groups * self.length * self.columns.count, 1)
-        each_block(work, samples, max(1, BLOCK // (column * itemsize)), samples * column)
+        each_block(work, samples, samples if by_loop else max(1, BLOCK // (column * itemsize)), samples * column)
 
     def gathered(self, large: Array) -> Array:
         """Return the im2col columns of samples as a matrix for each group."""
@@ -101,7 +101,7 @@ class Correlation:
             made = np.matmul(matrices, self.gathered(large[at]))
             self.columns.write(made.reshape(len(made), self.filters[0], self.columns.count), bias, result[at])
 
-        self.each_block(work, len(large), large.itemsize)
+        self.each_block(work, len(large), large.itemsize, loop is not None)
         return result
 
     def adjoint(self, small: Array, weight: Array) -> Array:
@@ -173,7 +173,7 @@ class Correlation:
             made = np.matmul(self.spread(small[at]), self.gathered(large[at]).swapaxes(2, 3))
             sums[at.start] = made.sum(0).reshape(self.filters)
 
-        self.each_block(work, len(large), large.itemsize)
+        self.each_block(work, len(large), large.itemsize, loop is not None)
         result = np.sum([sums[start] for start in sorted(sums)], 0)
         if (self.columns.joined or loop is not None) and np.isnan(result).any():
             return self.of_real_places().weigh(large, small)

@@ -187,7 +187,8 @@ def correlate(x: Any, weight: Any, bias: Any, out: Any, rows: Any, width: Any, k
                         line[u64(column)] += added
 
 
-MOST = 1 << 17  #: elements of the planes of the samples that are multiplied together
+#: Elements of the planes of samples that are multiplied together, unless that are fewer vectors than repay adding up.
+MOST, LEAST = 1 << 17, 1 << 6
 
 
 @loop(IMAGES, IMAGES, "float32[:,:,::1]", *["int64"] * 10)
@@ -196,10 +197,10 @@ def weigh(x: Any, grad: Any, out: Any, rows: Any, width: Any, kernel: Any, kerne
     """Add the gradient of the filters (G, O / G, elements) to zeros, given that of ``correlate``."""
     channels, (groups, outputs, count), (height, length) = x.shape[1], out.shape, grad.shape[2:]
     size = channels * down * across * rows * width
-    most = max(1, min(len(x), MOST // size))
+    vectors = ((height - 1) * width + length + LANES - 1) // LANES
+    most = max(1, min(len(x), max(MOST // size, LEAST // vectors)))
     planes = planes_of(most * channels, down * across, rows, width)
     places = places_of(planes, kernel, kernel_width, down, across, apart, aside, channels // groups)
-    vectors = ((height - 1) * width + length + LANES - 1) // LANES
     spread = np.zeros((groups * outputs, most, vectors * LANES), f32)  # lines at the planes' steps
     a_down, step = 4 * most * vectors * LANES, 4 * size
     for start in range(0, len(x), most):
