@@ -20,7 +20,8 @@ from .factories import dtype_for, finish, options_of
 
 NUMBERS = {int, float, complex, bool, type(None)}  #: and what stands for none
 INT = {int}
-BY_COUNT: dict[int, Callable[..., Tensor]] = {1: _arange, 2: arange_start, 3: arange_start_step}  #: the operators of ``arange``, by their bounds
+#: The operators of ``arange``, by how many bounds they take.
+BY_COUNT: dict[int, Callable[..., Tensor]] = {1: _arange, 2: arange_start, 3: arange_start_step}
 
 
 def _number(value: Any) -> Any:

@@ -257,6 +257,8 @@ def singular_values(a: ndarray, full_matrices: bool = False, compute_uv: bool = 
     gesdd = lapack("gesdd", a.dtype)
 
     def run(a: ndarray) -> Arrays | None:
+        if not np.isfinite(a).all():
+            return None
         u, values, vh, info = gesdd(a, compute_uv, full_matrices)
         if info or has_nan(values):
             return None

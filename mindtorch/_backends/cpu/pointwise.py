@@ -26,7 +26,7 @@ from ..common.half import FEW, SLOW, converted, ways_of
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
 from .ops.pointwise import copysign
-from .plans import SEEN, SETTINGS, UNFIT, Plan, Plans, key_of
+from .plans import ERRORS, SEEN, SETTINGS, UNFIT, Plan, Plans, key_of
 from .rows import Rows, array_of, computed, is_own, order_kept, order_of, strided
 
 MANY = 1 << 14  #: elements from which on half precision is computed in blocks
@@ -128,7 +128,11 @@ def by_row(op: Operator, function: Rows, changes: dict[int, Any], count: int, re
         return plan.compute
 
     def of_some(*arrays: Any) -> Tensor:
-        result = silent().run(plan.run, *arrays)
+        try:
+            result = silent().run(plan.run, *arrays)
+        except ERRORS as error:
+            plan.refuse(error)
+            raise
         if result.__class__ is not ndarray:
             result = np.asarray(result)
         if result.dtype is dtype.np and (is_new or (result.base is None and not any(

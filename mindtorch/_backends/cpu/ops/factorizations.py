@@ -375,10 +375,17 @@ def ormqr(a: ndarray, tau: ndarray, other: ndarray, left: bool = True, transpose
 # -- singular values and eigenvalues -------------------------------------------------------------------------
 
 def linalg_svd(a: ndarray, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None) -> Arrays:
+    """Compute SVD. The values of a matrix with an infinity are NaN: LAPACK does not return for some of them."""
+    infinite = ~np.isfinite(a).all((-2, -1))
+    if infinite.any():
+        check_info(np.isnan(a).any((-2, -1)), "linalg.svd",
+                   "The algorithm failed to converge because the input matrix contained non-finite values.")
+        a = np.where(infinite[..., None, None], a.dtype.type(0), a)
     with converging("linalg.svd", a):
-        if compute_uv:
-            return tuple(np.linalg.svd(a, full_matrices))
-        return missing(), np.linalg.svd(a, compute_uv=False), missing()
+        u, values, vh = np.linalg.svd(a, full_matrices) if compute_uv else (
+            missing(), np.linalg.svd(a, compute_uv=False), missing())
+    values[infinite] = np.nan
+    return u, values, vh
 
 
 def linalg_eigh(a: ndarray, uplo: Any = "L", compute_v: bool = True) -> Arrays:
