@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import mindtorch
 from mindtorch._backends.cpu.formulas import CALLS
+
+from ..support import torch
 
 #: Programs of tensors whose nodes have several operators in their formulas: reductions with ties, sums over broadcast
 #: dimensions, writes into new tensors, numbers that are no arrays, settings, operators that depend on values: on zeros,
