@@ -57,7 +57,8 @@ def test_linear_of_an_input_of_other_strides_has_a_plan():
     ("index_select_backward", lambda x: x.index_select(0, torch.tensor([0, 2, 0]))),
     ("reflection_pad1d_backward", lambda x: F.pad(x, (1, 2), "reflect")),
 ])
-def test_gradients_that_are_one_number_expanded_have_plans(op, call):
+def test_gradients_that_are_one_number_expanded_have_plans(op, call, monkeypatch):
+    monkeypatch.setattr(Plans, "skip", lambda self: False)  # sizes of earlier tests may have changed at every call
     x = X.clone().requires_grad_()
     for _ in range(3):
         grad, = torch.autograd.grad(call(x).sum(), x)
