@@ -562,13 +562,11 @@ class Tensor(Methods, metaclass=_TensorType):
         out._dtype = self._dtype if layout is None else layout.dtype
         out._layout, out._storage, out._version_counter = layout, storage, cell
         out._offset = offset = self._offset + further
-        if strides is None:
-            out._array, out._keys = self._array.reshape(shape), self._keys & OF_VIEWS  # type: ignore[union-attr]
-        elif stride is None:
-            out._array = ndarray(shape, dtype, storage._bytes, offset * dtype.itemsize, strides)
+        out._array = (self._array.reshape(shape) if strides is None  # type: ignore[union-attr]
+                      else ndarray(shape, dtype, storage._bytes, offset * dtype.itemsize, strides))
+        if stride is None:
             out._keys = self._keys & OF_VIEWS
         else:
-            out._array = ndarray(shape, dtype, storage._bytes, offset * dtype.itemsize, strides)
             out._keys, out._stride = self._keys & OF_VIEWS | NONCONTIGUOUS, stride
         (aliases := storage._aliases).append(ref(out))  # ``add_alias``, without the call
         if len(aliases) > storage._prune_at:

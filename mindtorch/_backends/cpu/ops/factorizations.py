@@ -74,14 +74,18 @@ def check_info(info: ndarray, function: str, message: str) -> None:
         raise LinAlgError(f"{function}: {failure[0]}{message.format(failure[1])}")
 
 
+def check_without_nan(a: ndarray, function: str) -> None:
+    check_info(np.isnan(a).any((-2, -1)), function,
+               "The algorithm failed to converge because the input matrix contained non-finite values.")
+
+
 @contextmanager
 def converging(function: str, a: ndarray) -> Iterator[None]:
     """Convert NumPy's convergence error for a batch of matrices to PyTorch's."""
     try:
         yield
     except np.linalg.LinAlgError as error:
-        check_info(np.isnan(a).any((-2, -1)), function,
-                   "The algorithm failed to converge because the input matrix contained non-finite values.")
+        check_without_nan(a, function)
         raise LinAlgError(f"{function}: The algorithm failed to converge because the input matrix is ill-conditioned, "
                           f"has too many repeated eigenvalues or non-finite values ({error}).") from None
 
@@ -378,8 +382,7 @@ def linalg_svd(a: ndarray, full_matrices: bool = False, compute_uv: bool = True,
     """Compute SVD. The values of a matrix with an infinity are NaN: LAPACK does not return for some of them."""
     infinite = ~np.isfinite(a).all((-2, -1))
     if infinite.any():
-        check_info(np.isnan(a).any((-2, -1)), "linalg.svd",
-                   "The algorithm failed to converge because the input matrix contained non-finite values.")
+        check_without_nan(a, "linalg.svd")
         a = np.where(infinite[..., None, None], a.dtype.type(0), a)
     with converging("linalg.svd", a):
         u, values, vh = np.linalg.svd(a, full_matrices) if compute_uv else (

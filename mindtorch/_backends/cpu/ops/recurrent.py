@@ -37,7 +37,7 @@ def mkldnn_rnn_layer(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: 
     of_input, of_hidden = (np.ascontiguousarray((swapped(weight) * half).swapaxes(1, 2)) for weight in (w_ih, w_hh))
     bias = np.ascontiguousarray(swapped(b_ih + b_hh)[:, None] * half)
     loop, multiply = looped(loops.lstm_step, dtype, batch * size)
-    joined = of_hidden.swapaxes(0, 1).reshape(size, 4 * size)
+    joined = None if loop is None else of_hidden.swapaxes(0, 1).reshape(size, 4 * size)
     workspace, output = np.empty((5, steps, batch, size), dtype), np.empty((steps, batch, size), dtype)
     np.matmul(input.reshape(-1, features), of_input, out=workspace[:4].reshape(4, -1, size))
     hidden, memory = np.ascontiguousarray(hx), cx
@@ -108,14 +108,17 @@ def mkldnn_rnn_layer_backward(input: array, w_ih: array, w_hh: array, b_ih: arra
     before_hidden = shifted(output, hx, reverse)
     before = shifted(workspace[4], cx, reverse)
     loop, multiply = looped(loops.lstm_step_backward, dtype, batch * size)
-    slopes, of_memory = slopes_of(workspace, before) if loop is None else (workspace, workspace[4])
-    fresh, nothing = np.empty((batch, size), dtype), np.zeros((batch, size), dtype)
+    if loop is None:
+        slopes, of_memory = slopes_of(workspace, before)
+    elif grad_output is None:
+        grad_output = np.zeros((steps, batch, size), dtype)
+    fresh = np.empty((batch, size), dtype)
     grad_hidden, grad_memory = (np.zeros((batch, size), dtype) if grad is None else grad.astype(dtype)
                                 for grad in (grad_hy, grad_cy))
     forget = workspace[1]
     for step in range(steps) if reverse else reversed(range(steps)):
         if loop is not None:
-            given = nothing if grad_output is None else np.ascontiguousarray(grad_output[step])
+            given = np.ascontiguousarray(grad_output[step])  # type: ignore[index]
             loop(workspace, before[step], given, grad_hidden, grad_memory, gates[step], fresh, step)
             multiply(gates[step].reshape(batch, 4 * size), of_hidden, grad_hidden)
             continue

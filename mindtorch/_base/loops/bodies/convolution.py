@@ -59,35 +59,43 @@ def dots_of(rows: int, columns: int) -> Any:
     return dots
 
 
-dots_8_by_3, dots_4_by_3, dots_1_by_3, dots_8_by_1, dots_4_by_1, dots_1_by_1 = (
-    dots_of(rows, columns) for columns in (3, 1) for rows in (8, 4, 1))
+def dots_in(columns: int) -> Any:
+    """Make the function that adds the products of the next rows, and returns how many of those left they are."""
+    dots_8, dots_4, dots_1 = (dots_of(rows, columns) for rows in (8, 4, 1))
+
+    @njit
+    def dots(rows: Any, a: Any, down: Any, b: Any, apart: Any, places: Any, samples: Any, count: Any, out: Any,
+             out_down: Any) -> Any:
+        if rows >= 8:
+            dots_8(a, down, b, apart, places, samples, count, out, out_down)
+            return 8
+        if rows >= 4:
+            dots_4(a, down, b, apart, places, samples, count, out, out_down)
+            return 4
+        dots_1(a, down, b, apart, places, samples, count, out, out_down)
+        return 1
+
+    return dots
+
+
+dots_in_3, dots_in_1 = dots_in(3), dots_in(1)
 
 
 @njit
 def add_dots(outputs: Any, count: Any, a: Any, a_down: Any, b: Any, apart: Any, table: Any, samples: Any, vectors: Any,
              out: Any) -> None:
     """Add the products of so many rows, and of ``count`` scattered ones, in tiles."""
-    i, down = 0, 4 * count
+    i, rows, down = 0, 0, 4 * count
     while i < outputs:
-        k, rows = 0, 8 if outputs - i >= 8 else 4 if outputs - i >= 4 else 1
+        k, left = 0, a + a_down * i
         while k < count:
-            left, places, into = a + a_down * i, table + 8 * k, out + down * i + 4 * k
+            places, into = table + 8 * k, out + down * i + 4 * k
             if count - k >= 3:
-                if rows == 8:
-                    dots_8_by_3(left, a_down, b, apart, places, samples, vectors, into, down)
-                elif rows == 4:
-                    dots_4_by_3(left, a_down, b, apart, places, samples, vectors, into, down)
-                else:
-                    dots_1_by_3(left, a_down, b, apart, places, samples, vectors, into, down)
+                rows = dots_in_3(outputs - i, left, a_down, b, apart, places, samples, vectors, into, down)
                 k += 3
-                continue
-            if rows == 8:
-                dots_8_by_1(left, a_down, b, apart, places, samples, vectors, into, down)
-            elif rows == 4:
-                dots_4_by_1(left, a_down, b, apart, places, samples, vectors, into, down)
             else:
-                dots_1_by_1(left, a_down, b, apart, places, samples, vectors, into, down)
-            k += 1
+                rows = dots_in_1(outputs - i, left, a_down, b, apart, places, samples, vectors, into, down)
+                k += 1
         i += rows
 
 
