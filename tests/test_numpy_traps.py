@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mindtorch as torch
-from mindtorch._backends.cpu.ops.indexing import update_at
+from mindtorch._backends.cpu.ops.writes import update_at
 
 Array = np.ndarray
 UFUNCS = (np.add, np.multiply, np.maximum, np.minimum)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from .registry import OpRegistry
 
 #: Families with kernels in further modules.
-ALSO_IN = {"special": ("reparameterization",), "foreach": ("optim",), "padding": ("shape",),
+ALSO_IN = {"foreach": ("optim",), "indexing": ("writes", "prepared_writes"), "padding": ("shape",),
            "reduction": ("statistics",), "scan": ("statistics",), "solvers": ("factorizations",),
-           "sorting": ("statistics",), "views": ("shape",)}
+           "sorting": ("statistics",), "special": ("reparameterization",), "views": ("shape",)}
 
 
 class FamilyTable(MutableMapping[str, Any]):

@@ -11,8 +11,9 @@ from ...._base import loops
 from ...._base.about import about
 from ...._storage import allocate
 from . import AT_ONCE, CPU_KERNELS
-from .indexing import BEYOND, added_up, bounded, lowest, rows_at
+from .indexing import BEYOND, bounded, lowest, rows_at
 from .reduction import to_opmath
+from .writes import added_up
 
 Array = np.ndarray
 SUM, MEAN, MAX = 0, 1, 2

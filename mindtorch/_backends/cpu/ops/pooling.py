@@ -21,8 +21,8 @@ from ..rows import MOST, Prepared, by_matrix
 from ..taps import region_places, region_sums, regions
 from ..windows import Array, Ints, keys_of_positions, middle, padded, room
 from . import AT_ONCE, CPU_KERNELS
-from .indexing import extreme, scatter_add_
 from .reduction import WIDENED, is_half, mean, to_opmath
+from .writes import extreme, scatter_add_
 
 
 class Window(NamedTuple):

@@ -64,6 +64,12 @@ def to_opmath(x: Any) -> Any:
     return as_dtype(x, loops.SINGLE) if is_half(x) else x.astype(np.complex64) if x.dtype.name == "complex32" else x
 
 
+def opmath(dtype: np.dtype) -> np.dtype:
+    """Return the dtype of the computation, as ``to_opmath`` does."""
+    wide: np.dtype = to_opmath(np.empty(0, dtype)).dtype
+    return wide
+
+
 def converted(x: np.ndarray, dtype: Any) -> np.ndarray:
     """Return an array in the requested dtype, if any; the real part of complex numbers for a real dtype."""
     if dtype is None:
