@@ -13,7 +13,7 @@ HALVES = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
 
 @pytest.fixture(autouse=True)
 def by_numpy(monkeypatch):
-    """Without loops, which have other bits of NaN; ``test_loops.py`` has them."""
+    """Without loops, which have other bits of NaN; ``loops`` has them."""
     monkeypatch.setattr(Loop, "compiled", lambda self, size: None)
 
 

@@ -1,0 +1,146 @@
+"""Loops over elements, and over lines of them, compute what NumPy and PyTorch do, on any number of threads."""
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mindtorch
+
+from ..support import port, torch
+from .support import LARGE, OTHERS, again, lines, normalised, numbers, tame
+
+EXACT = {
+    "float16 to float32": ("widen_float16", "float16", lambda t, x, y: x.exp2()),
+    "float32 to float16": ("narrow_float16", "float32", lambda t, x, y: x.half()),
+    "bfloat16 to float32": ("widen_bfloat16", "bfloat16", lambda t, x, y: x.sqrt()),
+    "float32 to bfloat16": ("narrow_bfloat16", "bfloat16", lambda t, x, y: x.sin()),
+    **{f"{name} of {dtype}": (f"arithmetic_{dtype}", dtype, lambda t, x, y, name=name: getattr(t, name)(x, y))
+       for dtype in ("float16", "bfloat16") for name in ("add", "sub", "mul", "div")},
+    **{f"{mode} quotient of {dtype}": (f"{name}_{dtype}", dtype, lambda t, x, y, mode=mode: t.div(
+        x, y, rounding_mode=mode)) for dtype in ("float16", "bfloat16")
+       for name, mode in (("floor_divide", "floor"), ("trunc_divide", "trunc"))},
+}
+
+
+@pytest.mark.parametrize(("name", "dtype", "call"), EXACT.values(), ids=EXACT)
+def test_loops_of_half_precision_have_the_bits_of_numpy(name, dtype, call, by_numpy, used) -> None:
+    x, y = (port(line, mindtorch) for line in numbers(getattr(torch, dtype)))
+    mine, other = call(mindtorch, x, y), by_numpy(lambda: call(mindtorch, x, y))
+    assert name in used
+    assert_same_bits(mine, other)
+
+
+def assert_same_bits(mine: Any, other: Any) -> None:
+    assert mine.dtype is other.dtype
+    nan = other.isnan()
+    assert mine.isnan().equal(nan)
+    integer = {2: mindtorch.int16, 4: mindtorch.int32}[mine.element_size()]
+    assert mine[~nan].view(integer).equal(other[~nan].view(integer))
+
+
+@pytest.mark.parametrize("call", [lambda t, x: x.to(t.float32), lambda t, x: x * x, lambda t, x: x - x.flip(0)],
+                         ids=["float", "mul", "sub"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_all_numbers_of_half_precision_agree_with_pytorch(call, dtype, used) -> None:
+    every = torch.arange(-1 << 15, 1 << 15, dtype=torch.int16).view(dtype).repeat(8)
+    assert_same_bits(call(mindtorch, port(every, mindtorch)), port(call(torch, every), mindtorch))
+
+
+@pytest.mark.parametrize("n", [1 << 14, (1 << 14) + 5])
+def test_normal_numbers_are_those_of_pytorch(n, by_numpy, used) -> None:
+    for lib in (mindtorch, torch):
+        lib.manual_seed(7)
+    mine, theirs = mindtorch.randn(n), torch.randn(n)
+    assert "box_muller" in used
+    np.testing.assert_array_equal(mine.numpy(), theirs.numpy())
+    mindtorch.manual_seed(7)
+    np.testing.assert_array_equal(by_numpy(lambda: mindtorch.randn(n)).numpy(), theirs.numpy())
+
+
+def gradient_of_distances(t: Any, x: Any, y: Any, p: float) -> Any:
+    """Return the gradient of 50 features of ``x``; the other ones are the gradients of the distances."""
+    away = x[:, None, :50] - y
+    return t.ops.aten._cdist_backward(x[:, 50:130] / 100, x[:, :50].contiguous(), y, p, away.abs().amax(-1))
+
+
+def gradients_of_samples(t: Any, x: Any, mode: int) -> Any:
+    """Return the gradients of images and of a grid; the padding has the mode's number."""
+    images, grid = x[:120].view(2, 2, 4, 60, 80), x[120:150].view(2, 60, 80, 2) / 9
+    backward = t.ops.aten.grid_sampler_2d_backward
+    found = again(backward, images[0] / 999, images[1] / 9, grid, mode, mode, False, (True, True))
+    return t.cat([part.reshape(2, -1) for part in found], 1)
+
+
+ROUNDED = {
+    "sigmoid": lambda t, x: x.sigmoid(), "sigmoid in steps": lambda t, x: x[::2].sigmoid(),
+    "erf": lambda t, x: x.erf(), "erfinv": lambda t, x: (x / (1 + x.abs())).erfinv(),
+    "silu": lambda t, x: t.nn.functional.silu(x), "asin": lambda t, x: (x / 6).asin(),
+    "acos": lambda t, x: (x / 6).acos(), "atan": lambda t, x: x.atan(), "atan turned": lambda t, x: lines(x).t().atan(),
+    "gelu": lambda t, x: t.nn.functional.gelu(x), "gelu_backward": lambda t, x: t.ops.aten.gelu_backward(x * 2, x),
+    "softmax": lambda t, x: lines(x).softmax(1),
+    "log_softmax": lambda t, x: lines(x).log_softmax(-1),
+    **{f"distances_backward_{dtype} for p = {p}": lambda t, x, dtype=dtype, p=p: gradient_of_distances(
+        t, tame(x)[:90].to(getattr(t, dtype)), tame(x)[90:170, :50].to(getattr(t, dtype)).contiguous(), p)
+       for p in (1.0, 2.0, torch.inf) for dtype in ("float32", "float64")},
+    **{f"sample_backward_{dtype} in mode {mode}": lambda t, x, dtype=dtype, mode=mode: gradients_of_samples(
+        t, tame(x)[:150].to(getattr(t, dtype)), mode) for mode in (0, 1, 2) for dtype in ("float32", "float64")},
+    "softmax_backward": lambda t, x: t.ops.aten._softmax_backward_data(
+        tame(x).flip(1), tame(x).abs() / 6400, 1, t.float32),
+    "log_softmax_backward": lambda t, x: t.ops.aten._log_softmax_backward_data(
+        tame(x).flip(1).abs() / 640, tame(x) - 9, -1, t.float32),
+    "softmax_down": lambda t, x: lines(x).softmax(0),
+    "log_softmax_down": lambda t, x: lines(x)[:820].view(20, 41, 640).log_softmax(-2),
+    "softmax_backward_down": lambda t, x: t.ops.aten._softmax_backward_data(
+        tame(x).flip(1), tame(x).abs() / 6400, 0, t.float32),
+    "log_softmax_backward_down": lambda t, x: t.ops.aten._log_softmax_backward_data(
+        tame(x).flip(1).abs() / 640, tame(x) - 9, 0, t.float32),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_other_loops_agree_with_numpy_and_pytorch(name, by_numpy, used) -> None:
+    x = numbers()[0]
+    x = x[(x.abs() < 1e38) | x.isnan()] if name == "gelu" else x  # of which PyTorch makes infinities and NaN
+    call, mine = ROUNDED[name], port(x, mindtorch)
+    result, without = call(mindtorch, mine), by_numpy(lambda: call(mindtorch, mine))
+    assert used - OTHERS == {name.split()[0]}
+    for other in (without, port(call(torch, x), mindtorch)):
+        mindtorch.testing.assert_close(result, other, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_results_do_not_depend_on_the_number_of_threads(name, with_threads, used) -> None:
+    x = port(torch.randn(1 << 21), mindtorch)
+    found = [with_threads(count, lambda: ROUNDED[name](mindtorch, x)) for count in (1, 2, 3)]
+    assert used - OTHERS == {name.split()[0]}
+    assert found[0].equal(found[1]) and found[0].equal(found[2])
+
+
+@pytest.mark.parametrize("memory", ["read-only", "unaligned"])
+def test_loops_take_memory_that_may_not_be_written_to_or_is_not_aligned(memory, used) -> None:
+    x = np.random.default_rng(1).standard_normal(LARGE + 640, np.float32)
+    given = np.frombuffer(b"?" + x.tobytes(), np.uint8)[1:].copy() if memory == "read-only" else np.frombuffer(
+        bytearray(b"?" + x.tobytes()), np.uint8)[1:]
+    given = given.view(np.float32)
+    given.flags.writeable = memory == "unaligned"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as PyTorch does of arrays that may not be written to
+        other, mine = mindtorch.from_numpy(given), mindtorch.from_numpy(x)
+    assert other._array.flags.carray is False
+    for call in ROUNDED.values():
+        assert call(mindtorch, other).equal(call(mindtorch, mine))
+    assert normalised(mindtorch, other, True, False)[0].equal(normalised(mindtorch, mine, True, False)[0])
+    assert used >= {*(name.split()[0] for name in ROUNDED), "layer_norm", "layer_norm_backward"}
+
+
+def test_what_no_loop_is_written_for_is_computed_by_numpy(used) -> None:
+    x = mindtorch.randn(LARGE + 640)
+    for y in (x.double(), x.to(mindtorch.complex64)):
+        y.sigmoid()
+    lines(x.double()).softmax(1), lines(x).t().softmax(0), lines(x).t().softmax(1)
+    lines(x.to(mindtorch.complex64)).cumsum(0)
+    mindtorch.nn.functional.gelu(x, approximate="tanh")
+    assert used <= {"box_muller", "sum_rows", "sum_lines"}  # of softmax, whose exponentials are NumPy's

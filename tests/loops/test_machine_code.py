@@ -1,0 +1,218 @@
+"""When loops are compiled, kept on the disk, and loaded; which arrays they take; and what computes without them."""
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mindtorch
+from mindtorch._base import loops
+from mindtorch._base.loops import REPAID, Loop, bodies, machine_code
+
+from .support import LARGE
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 5, 7), (32, 128, 128), (10, 32, 33), (65, 100, 90), (7, 16, 64)])
+def test_products_of_matrices_of_any_sizes_and_layouts_are_those_of_numpy(sizes) -> None:
+    m, count, n = sizes
+    random = np.random.default_rng(0)
+    first, second = (random.standard_normal(shape).astype(np.float32) for shape in ((m, count), (count, n)))
+    plain, transposed = loops.product.compiled(1), loops.product_transposed.compiled(1)
+    for a in (first, np.asfortranarray(first), np.repeat(first, 2, 1)[:, ::2]):
+        for call, b in ((plain, second), (transposed, second.T.copy())):
+            out = np.full((m, n), np.nan, np.float32)
+            call(a, b, out)
+            np.testing.assert_allclose(out, first.astype(np.float64) @ second, rtol=1e-5, atol=1e-5 * count)
+
+
+def test_a_loop_runs_over_many_rows_of_arrays_at_once() -> None:
+    step = loops.sgd.compiled(REPAID + 1)
+    rows = [(np.ones(n, np.float32), np.full(n, 2, np.float32)) for n in (1, 5, 40)]
+    strange = np.frombuffer(b"-" + np.ones(3, np.float32).tobytes(), np.float32, offset=1)  # not aligned
+    given = zip(*rows[:2], (np.ones(3, np.float32), strange), rows[2], strict=True)
+    step.each([*map(list, given)], 0.0, np.float32(-0.5))
+    assert all((param == 0).all() for param, _ in rows)
+    with pytest.raises(TypeError, match="as argument 1"):
+        step.each(((rows[0][0], rows[1][0]), [rows[0][1], np.ones(5)]), 0.0, 1.0)
+    assert (rows[0][0] == 2).all() and (rows[1][0] == 0).all()
+
+
+@pytest.mark.parametrize("rate", [np.array(-0.5), np.array([[-0.5]]), np.array(-0.5, np.float32)])
+def test_loops_are_called_one_after_the_other_by_one_call(rate) -> None:
+    cube, step = (getattr(loops, name).compiled(REPAID + 1) for name in ("cube", "sgd"))
+
+    @loops.in_turn
+    def both(x: Any, made: Any, param: Any, decay: Any, rate: Any) -> None:
+        """Step by the cube."""
+        cube(x, made)
+        step(param, made, decay.item(), rate.item())
+        cube(param, made)
+
+    x, made, param = np.arange(5, dtype=np.float32), np.empty(5, np.float32), np.ones(5, np.float32)
+    both(x, made, param, np.array(0.0), rate)  # where a number has another dtype, calls from there on are Python's
+    np.testing.assert_array_equal(param, 1 - x**3 / 2)
+    np.testing.assert_array_equal(made, param**3)
+    with pytest.raises(TypeError, match="as argument 1"):
+        both(x, made.astype(np.float64), param, np.array(0.0), rate)
+    with pytest.raises(TypeError, match="as argument 0"):
+        both(x, made, param.astype(np.float64), np.array(0.0), rate)
+    np.testing.assert_array_equal(made, x**3)  # of the call before the one that is refused
+    assert both.__doc__ == "Step by the cube."
+
+
+def test_small_tensors_and_few_large_ones_do_not_import_numba() -> None:
+    code = ("import sys, mindtorch as t; x = t.randn(100_000); y = x.half(); x.sigmoid()\n"
+            "x[:4000].view(100, -1).softmax(1)\n"
+            "x.cumsum(0), y * y, y.bfloat16() + 1, t.randn(300_000)\n"
+            "assert not {'numba', 'llvmlite'}.intersection(sys.modules)")
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_loop_that_is_kept_on_the_disk_is_loaded_without_numba() -> None:
+    assert Loop("silu").compiled(LARGE) is not None
+    code = ("import sys, numpy as np; from mindtorch._base import loops; x = np.ones(9, np.float32)\n"
+            "loops.silu.compiled(loops.LARGE)(x, x); assert abs(x - 0.7310586).max() < 1e-6, x\n"
+            "assert 'numba' not in sys.modules")
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_loop_of_a_compiled_program_is_loaded_from_the_disk_without_numba() -> None:
+    code = ("import sys, mindtorch as t; f = t.compile(lambda x, y: t.nn.functional.gelu(x + 1) * y - 2)\n"
+            "x = t.linspace(-3, 3, 5000).view(50, 100).t(); y = t.ones(1)\n"
+            "assert (f(x, y) - (t.nn.functional.gelu(x + 1) - 2)).abs().max() < 1e-6; found = 'numba' in sys.modules\n")
+    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", f"{code}assert not found"], check=True)
+
+
+def test_a_loop_refuses_arrays_that_its_code_is_not_for_and_takes_numbers_of_numpy() -> None:
+    cube, threshold = (getattr(loops, name).compiled(REPAID + 1) for name in ("cube", "threshold_backward"))
+    x, out = np.arange(1, 8, dtype=np.float32), np.empty(7, np.float32)
+    for wrong in (x.astype(np.float64), x[::2]):
+        with pytest.raises(TypeError, match="takes a contiguous array of float32 with 1 dimensions as argument 0"):
+            cube(wrong, out)
+    lines = loops.sum_lines.compiled(REPAID)
+    with pytest.raises(TypeError, match="of float32 with 2 dimensions as argument 0"):
+        lines(x, out)
+    cube(x.reshape(1, 7, 1), out)  # a vector is any array's elements
+    np.testing.assert_array_equal(out, x**3)
+    unaligned = np.frombuffer(b"-" + x.tobytes(), np.float32, offset=1)
+    assert not unaligned.flags.aligned and not unaligned.flags.writeable
+    cube(unaligned, out)
+    np.testing.assert_array_equal(out, x**3)
+    threshold(x, x, np.float32(3), out)
+    np.testing.assert_array_equal(out, np.where(x <= 3, 0, x))
+
+
+def test_an_exact_loop_is_compiled_sooner_where_another_one_is() -> None:
+    machine_code.llvm()
+    loop = Loop("widen_bfloat16", exact=True)
+    assert loop.compiled(loops.SOON) is None
+    assert loop.compiled(1) is not None
+
+
+def test_a_loop_that_does_not_repay_the_first_one_is_compiled_where_another_is(monkeypatch) -> None:
+    loop = Loop("until_other", True)
+    with monkeypatch.context() as patched:
+        patched.setattr(machine_code, "is_ready", lambda: False)
+        assert loop.if_imported() is None
+    machine_code.llvm()
+    assert loop.if_imported() is not None
+
+
+def test_an_exact_loop_is_compiled_when_numpy_has_computed_as_much_as_repays_it(monkeypatch) -> None:
+    loop = Loop("widen_bfloat16", exact=True)
+    monkeypatch.setattr(machine_code, "is_ready", lambda: False)  # as before another loop was compiled
+    assert loop.compiled(REPAID // 2) is None
+    assert loop.compiled(REPAID // 2) is None
+    assert loop.compiled(1) is loop.compiled(1) is not None
+
+
+def test_another_loop_computes_all_large_arrays_and_no_small_one() -> None:
+    loop = Loop("silu")
+    assert loop.compiled(loops.LARGE - 1) is None
+    assert loop.compiled(loops.LARGE) is not None
+    assert loop.compiled(loops.LARGE - 1) is None
+    assert loops.gelu.compiled(loops.SOME) is not None and loops.gelu.compiled(loops.SOME - 1) is None
+
+
+def test_programs_compute_small_tensors_by_loops_and_few_numbers_by_numpy(used) -> None:
+    x = mindtorch.linspace(0, 999, loops.FEW).sin().view(-1, 64).requires_grad_()
+
+    def function(x: Any) -> Any:
+        return mindtorch.nn.functional.gelu(x)
+
+    eager = function(x)
+    gradient, = mindtorch.autograd.grad(eager.sum(), x)
+    assert not used
+    compiled = mindtorch.compile(function)
+    for _ in range(2):
+        result = compiled(x)
+        mindtorch.testing.assert_close(result.detach(), eager.detach())
+        mindtorch.testing.assert_close(mindtorch.autograd.grad(result.sum(), x)[0], gradient)
+    assert used == {"gelu", "gelu_backward"}
+    used.clear()
+    few = x.detach()[1:]
+    for _ in range(2):
+        assert compiled(few).equal(function(few))
+    assert function(x).equal(eager) and not used
+
+
+def test_numpy_computes_where_numba_is_missing(monkeypatch, nothing_kept) -> None:
+    monkeypatch.setattr(loops, "numba", lambda: None)
+    loop = Loop("silu")
+    assert loop.compiled(LARGE) is loop.compiled(LARGE) is None
+
+
+def test_a_loop_that_cannot_be_compiled_is_told_once(monkeypatch, nothing_kept) -> None:
+    def fail() -> None:
+        raise ValueError("no such instruction")
+
+    monkeypatch.setitem(bodies.LOOPS, "silu", fail)
+    loop = Loop("silu")
+    with pytest.warns(RuntimeWarning, match="could not compile the loop silu.*no such instruction"):
+        assert loop.compiled(LARGE) is None
+    assert loop.compiled(LARGE) is None
+
+
+def test_a_loop_that_cannot_be_kept_on_the_disk_is_compiled_all_the_same(monkeypatch, tmp_path) -> None:
+    file = tmp_path / "no directory"
+    file.touch()
+    monkeypatch.setattr(machine_code, "PLACES", (file,))
+    assert machine_code.kept("cube") is None
+    assert Loop("cube").compiled(LARGE) is not None
+
+
+def test_an_interrupt_waits_until_a_loop_is_compiled(monkeypatch, nothing_kept) -> None:
+    code = bodies.LOOPS["silu"]()
+
+    def make() -> bytes:
+        signal.raise_signal(signal.SIGINT)
+        return code
+
+    monkeypatch.setitem(bodies.LOOPS, "silu", make)
+    loop = Loop("silu")
+    with pytest.raises(KeyboardInterrupt):
+        loop.compiled(LARGE)
+    monkeypatch.setitem(bodies.LOOPS, "silu", None)  # it need not be made again
+    assert loop.compiled(LARGE) is not None
+
+
+def test_loops_take_the_settings_that_the_simulated_npu_has_as_arrays(used) -> None:
+    x = mindtorch.randn(64, 64, device="npu").requires_grad_()
+    x.relu().backward(mindtorch.ones(64, 64, device="npu"))
+    assert x.grad.equal((x > 0).float())  # which waits for the device
+    assert "threshold_backward" in used
+
+
+@pytest.mark.parametrize("error", [OSError("failed to map"), MemoryError("no room")])
+def test_numpy_computes_where_numba_finds_no_room_in_memory(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def load_module(name: str) -> None:
+        raise error
+
+    monkeypatch.setattr(loops.forks, "load_module", load_module)
+    with pytest.warns(RuntimeWarning, match=f"numba cannot be loaded, so NumPy computes all loops: {error}"):
+        assert loops.numba.__wrapped__() is None

@@ -1,0 +1,187 @@
+"""Loops of scans, reductions, and indices compute what NumPy and PyTorch do."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mindtorch
+
+from ..support import port, torch
+from .support import OTHERS, SPECIAL, again, numbers, tame
+
+
+def places(t: Any, x: Any) -> Any:
+    """For each element of some lines, one of its line."""
+    return (t.arange(x.numel()).view_as(x) * 7919 + x.float().view(t.int32) % 13) % x.shape[-1]
+
+
+def rows(t: Any, x: Any) -> Any:
+    """For each of some lines, one of a hundred rows."""
+    return places(t, x)[:, 0] % 100
+
+
+def twice(t: Any, x: Any, *shape: int) -> Any:
+    """Return the lines and as many others: enough of them to be computed in blocks."""
+    return t.cat([x, x + 1]).view(shape or (-1, 640))
+
+
+def in_units(x: Any) -> Any:
+    """Divide the columns by their largest elements."""
+    return x / x.abs().amax(0)
+
+
+def of_dtypes(dtypes: str, scale: float, calls: dict[str, Any]) -> dict[str, Any]:
+    """Return calls of lines, times a factor, in each of some dtypes, which their names have for ``{}``."""
+    return {name.format(dtype): lambda t, x, dtype=dtype, call=call: call(t, (x * scale).to(getattr(t, dtype)))
+            for name, call in calls.items() for dtype in dtypes.split()}
+
+
+FLOATS, NUMBERS, INTEGERS = "float32 float64", "float32 float64 int32 int64", "int32 int64"
+CHOSEN = {
+    "add_to_lines": lambda t, x: twice(t, x) + x[0],
+    "multiply_lines": lambda t, x: x[:410] * twice(t, x, 4, 410, 640),
+    "subtract_from_lines": lambda t, x: twice(t, x) - twice(t, x)[:, :1],
+    "subtract_lines": lambda t, x: x[5] - twice(t, x),
+    "subtract_lines of images": lambda t, x: x[0, :20, None, None] - twice(t, x, 2, 20, 41, 640),
+    "divide_lines": lambda t, x: twice(t, x, 1640, 1, 640) / (x[:, 1:2].repeat(2, 1).view(-1, 1, 1) + 10),
+    "divide_by_lines": lambda t, x: x.mT[:20, :1] / (twice(t, x, 82, 20, 640) + 10),
+    **of_dtypes(FLOATS, 1, {
+        "cumsum_{}": lambda t, x: x.cumsum(1),
+        "cumsum_{} down": lambda t, x: x.cumsum(0),
+        "cumsum_{} of columns": lambda t, x: x.t().cumsum(0),
+        "cumprod_{} in boxes": lambda t, x: (x / 4).view(4, 205, 640).cumprod(1),
+        "cumulative_extreme_{}": lambda t, x: t.stack([part.double() for part in x.cummax(1)]),
+        "cumulative_extreme_{} down": lambda t, x: t.stack([part.double() for part in x.round().cummin(0)]),
+        **{f"leaky_{{}} of slopes {shape}": lambda t, x, shape=shape: t.ops.aten._prelu_kernel(
+            x.view(4, 205, 640), x.view(-1)[:shape.numel()].view(shape))
+           for shape in map(torch.Size, ((), (1, 205, 1), (640,)))},
+        "distances_{}": lambda t, x: t.stack([
+            t.cdist(x[:80, :40], x[80:170, :40], p, "donot_use_mm_for_euclid_dist") for p in (0.0, 1.0, 2.0, t.inf)]),
+        "distances_{} of pairs": lambda t, x: t.stack([t.pdist(x[:90, :40], p) for p in (0.0, 1.0, 2.0, t.inf)]),
+        **{f"sample_{{}} {mode} {padding}": lambda t, x, mode=mode, padding=padding: again(
+            t.nn.functional.grid_sample, x[:16].div(40).view(2, 4, 32, 40), x[20:28].view(2, 32, 40, 2) / 3, mode,
+            padding, False)
+           for mode, padding in (("bilinear", "zeros"), ("nearest", "border"), ("bicubic", "reflection"))},
+        "sample_{} of volumes": lambda t, x: again(
+            t.nn.functional.grid_sample, x[:16].div(40).view(2, 4, 8, 16, 10), x[20:32].view(2, 4, 16, 20, 3) / 3,
+            "bilinear", "reflection", True),
+        **{f"{name}_{{}}{way}": lambda t, x, name=name, other=other: getattr(t, name)(x, other(x))
+           for name in ("fmod", "remainder", "floor_divide") for way, other in (
+               ("", lambda x: ((x * 9).round() + 0.5).flip(1) / 8), (" by a column", lambda x: x[:, 7:8] + 20),
+               (" by a number", lambda x: -0.7),
+               (" of large quotients", lambda x: ((x * 9).round() + 0.5).flip(0) / 2**50))},
+        **{f"polynomial_{{}} {kind}": lambda t, x, kind=kind: in_units(getattr(t.special, kind)(
+            x[:40] / 12, t.arange(640) % 12))
+           for kind in (*[f"chebyshev_polynomial_{kind}" for kind in "tuvw"], "shifted_chebyshev_polynomial_t",
+                        "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l",
+                        "legendre_polynomial_p")},
+        "digamma_{}": lambda t, x: (x[:40].round() - 0.3).digamma(),
+        **{f"lerp_{{}} by weights {shape}": lambda t, x, shape=shape: x.view(4, 205, 640).lerp(
+            x.flip(1).view(4, 205, 640), x.view(-1)[:shape.numel()].view(shape) / 9)
+           for shape in map(torch.Size, ((1,), (205, 1), (640,), (4, 205, 640)))},
+        "lerp_{} of rows": lambda t, x: t.lerp(x, x[3], x / 9),
+        "searchsorted_{}": lambda t, x: t.searchsorted(x.sort()[0], x.flip(1), right=True),
+        "sum_bags_{}": lambda t, x: t.nn.functional.embedding_bag(
+            places(t, x)[0], x, t.arange(0, 640, 7), padding_idx=3, mode="mean"),
+        "sum_bags_{} of weighted rows": lambda t, x: t.nn.functional.embedding_bag(
+            places(t, x)[0], x, t.arange(0, 640, 7), mode="sum", per_sample_weights=x[1])}),
+    **of_dtypes(NUMBERS, 4, {
+        f"top_of_lines_{{}}{way}": lambda t, x, k=k, dim=dim, largest=largest: t.stack(
+            [part.double() for part in again(t.topk, x.flip(0), k, dim, largest)][:2 - (k > 1)])
+        for way, k, dim, largest in (("", 5, 1, True), (" upwards", 32, -1, False), (" in columns", 3, 0, True))}),
+    "multiply_along_float64": lambda t, x: (x / 3).double().prod(1),
+    "product_of_lines": lambda t, x: (x / 3).prod(1), "product_of_lines of all": lambda t, x: (1 + x / 1000).prod(),
+    "moments_of_lines": lambda t, x: x.var(1), "moments_of_lines of all": lambda t, x: x.std(),
+    "moments_of_lines of others": lambda t, x: x.view(4, 205, 640).var((0, 2)),
+    "moments_of_columns": lambda t, x: t.stack(t.var_mean(x, 0)),
+    **of_dtypes(INTEGERS, 9, {
+        "cumulative_extreme_{}": lambda t, x: t.stack([part.long() for part in x.cummax(1)]),
+        "searchsorted_{}": lambda t, x: t.bucketize(x, x[0].sort()[0]),
+        "trunc_divide_{}": lambda t, x: t.div(x, x.flip(0) * 2 + 1, rounding_mode="trunc")}),
+    "gather_int32": lambda t, x: x.gather(1, places(t, x)),
+    "gather_int32 in a box": lambda t, x: x.view(20, -1, 640).gather(-1, places(t, x.view(20, -1, 640))),
+    "gather_int64": lambda t, x: x.double()[:, :320].contiguous().gather(1, places(t, x) % 320),
+    "gather_down_int64": lambda t, x: x.to(t.complex64).gather(0, places(t, x)),
+    "gather_down_int32": lambda t, x: x.gather(0, places(t, x)),
+    "gather_down_int32 in boxes": lambda t, x: x.view(5, 164, 640).gather(
+        -2, places(t, x).view(5, 164, 640)[:, 9:] % 164),
+    **of_dtypes(NUMBERS, 4, {
+        "add_at_each_{}": lambda t, x: x.flip(0).scatter_add_(1, places(t, x), x),
+        "add_at_each_{} in a box": lambda t, x: t.zeros(20, x.shape[0] // 20, 640, dtype=x.dtype).scatter_add_(
+            2, places(t, x).view(20, -1, 640), x.view(20, -1, 640)),
+        "multiply_at_each_{}": lambda t, x: x.scatter_reduce(0, places(t, x), x % 3, "prod"),
+        "maximum_at_each_{}": lambda t, x: x.scatter_reduce(0, places(t, x), x, "amax", include_self=False),
+        "minimum_at_each_{}": lambda t, x: x.scatter_reduce(-1, places(t, x), x, "amin"),
+        "add_at_rows_{}": lambda t, x: t.ones(100, 640, dtype=x.dtype).index_add_(0, rows(t, x), x),
+        "add_at_rows_{} at pairs of indices": lambda t, x: t.ones(10, 10, 640, dtype=x.dtype).index_put_(
+            (rows(t, x) // 10, rows(t, x) % 10 - 10), x, accumulate=True),
+        "multiply_at_rows_{}": lambda t, x: x[:100].index_reduce(0, rows(t, x), x % 3, "prod"),
+        "maximum_at_rows_{} within boxes": lambda t, x: x[:800].view(8, 100, 640).index_reduce(
+            1, rows(t, x), x.repeat(8, 1).view(8, 820, 640), "amax"),
+        "minimum_at_rows_{}": lambda t, x: x.index_reduce(1, rows(t, x)[:640], x, "amin", include_self=False)}),
+    **of_dtypes(INTEGERS, 1, {"copy_at_each_{}": lambda t, x: x.scatter(1, places(t, x), x.flip(0))}),
+    "cube": lambda t, x: x**3,
+    "threshold_backward": lambda t, x: t.ops.aten.threshold_backward(x, x.flip(1), 0.5),
+    "sum_lines": lambda t, x: x.abs().sum(1), "sum_lines in pieces": lambda t, x: x.view(4, -1).abs().mean(-1, True),
+    "sum_lines of all": lambda t, x: x.abs().sum(), "sum_rows": lambda t, x: t.stack([x, x + 1], 1).sum(0),
+    "sum_rows in a box": lambda t, x: t.cat([x, x]).view(41, 40, 640).mean(0, keepdim=True),
+    "sum_rows of many rows": lambda t, x: twice(t, x).sum(0),
+    "sum_rows of many rows and one": lambda t, x: twice(t, x, 1025, 1024).sum(0),
+    "sum_rows of 1024 rows": lambda t, x: twice(t, x, -1)[:1 << 20].view(1024, 1024).sum(0),
+    **of_dtypes("float16 bfloat16", 1 / 8, {
+        "sum_{}_lines": lambda t, x: x.abs().sum(1).float(), "sum_{}_lines of all": lambda t, x: x.abs().sum().float(),
+        "sum_{}_lines to means": lambda t, x: x.abs().mean(-1, True).float(),
+        "sum_{}_lines to a mean": lambda t, x: x.abs().mean().float()}),
+    "extreme_of_lines": lambda t, x: x.amax(1, True),
+    "extreme_of_lines in a box": lambda t, x: x.view(41, -1, 640).amin(2),
+    "extreme_of_lines of all": lambda t, x: t.stack([x, x - 20]).min(),
+    "extreme_in_columns": lambda t, x: t.cat([x, x + 1]).argmax(0),
+    "extreme_in_columns in a box": lambda t, x: t.cat([x, x]).view(40, -1, 640).argmin(-3, True),
+}
+#: What they compute in another order than NumPy.
+REORDERED = {*[f"{name}_{kind}" for name in ("polynomial", "digamma") for kind in FLOATS.split()],
+             "product_of_lines", "moments_of_lines", "moments_of_columns", "sum_lines",
+             "sum_float16_lines", "sum_bfloat16_lines"}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_scans_reductions_and_indices_agree_with_numpy_and_pytorch(name, by_numpy, used) -> None:
+    x, call = tame(numbers()[0])[:820].contiguous(), CHOSEN[name]
+    mine = port(x, mindtorch)
+    result, without = call(mindtorch, mine), by_numpy(lambda: call(mindtorch, mine))
+    assert used - OTHERS == {name.split()[0]} - OTHERS and name.split()[0] in used
+    mindtorch.testing.assert_close(result, port(call(torch, x), mindtorch))
+    if name.split()[0] in REORDERED:
+        mindtorch.testing.assert_close(result, without)
+    else:
+        assert result.equal(without)
+
+
+@pytest.mark.parametrize("kind", ["max", "min"])
+def test_extremes_are_those_of_pytorch_where_there_are_nan_and_zeros_of_both_signs(kind, used) -> None:
+    generator = torch.Generator().manual_seed(1)
+    x = torch.tensor(SPECIAL)[torch.randint(0, len(SPECIAL), (1700, 640), generator=generator)]
+    x[::3] = x[::3].nan_to_num(0)
+    x[:, ::7], x[:, 1::7], x[1, 2::7] = -torch.inf, torch.tensor(0.0), -torch.nan
+    mine = port(x, mindtorch)
+    for dim in (0, 1):
+        found = getattr(mine, f"arg{kind}")(dim), getattr(mine, f"a{kind}")(dim)
+        for result, other in zip(found, (getattr(x, f"arg{kind}")(dim), getattr(x, f"a{kind}")(dim)), strict=True):
+            np.testing.assert_array_equal(result.numpy(), other.numpy())
+    assert getattr(mine, kind)().isnan()
+    assert used == {"extreme_of_lines", "extreme_in_columns"}
+
+
+@pytest.mark.parametrize("wrong", [-1, 640])
+def test_a_loop_is_given_no_index_out_of_bounds(wrong, used) -> None:
+    x = mindtorch.zeros(900, 640)
+    at = mindtorch.zeros(900, 640, dtype=mindtorch.int64)
+    at[899, 639] = wrong
+    for call in (lambda: x.gather(1, at), lambda: x.t().contiguous().gather(0, at.t().contiguous()),
+                 lambda: x.scatter_add_(1, at, mindtorch.ones(900, 640)),
+                 lambda: x.t().contiguous().index_add_(0, at[899], mindtorch.ones(640, 900))):
+        with pytest.raises(RuntimeError, match=f"index {wrong} is out of bounds for dimension"):
+            call()
+    assert not x.any()
