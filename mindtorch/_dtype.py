@@ -170,6 +170,13 @@ def from_numpy_dtype(dtype: np.dtype) -> DType:
                     "uint16, uint8, and bool.")
 
 
+def before_rounding(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return what is rounded to a dtype: numbers of float64 that become float16 as float32, from which C++ rounds them
+    to ``c10::Half``; else the array.
+    """
+    return array.astype(np.float32) if dtype.char == "e" and array.dtype.char == "d" else array
+
+
 def promote_types(a: DType, b: DType) -> DType:
     """Return the smallest dtype that both can be promoted to (``torch.promote_types``). Raises TypeError for anything
     but a dtype, and RuntimeError for uint16, uint32 and uint64 beside other integers or complex numbers.

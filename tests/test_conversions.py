@@ -27,6 +27,33 @@ def test_numbers_are_converted_to_every_dtype_as_in_pytorch(before: str) -> None
                 assert_same(ours, theirs)
 
 
+#: A little more than the middle between two numbers of half precision, which float32 cannot tell from it.
+ABOVE_THE_MIDDLE = {"float16": 1 + 2**-11 + 2**-40, "bfloat16": 1 + 2**-8 + 2**-40}
+
+
+@each_program(
+    lambda t, x, half: [x.to(half), x[::2].to(half), x.expand(9, 4).to(half), x.repeat(500).to(half)[:3]],
+    lambda t, x, half: [t.zeros(4, dtype=half).copy_(x), t.zeros(4, dtype=half).fill_(x[0]), t.tensor(x, dtype=half)],
+    lambda t, x, half: [t.tensor(y, dtype=half) for y in (x[0].item(), x.tolist(), x.numpy())],
+    lambda t, x, half: [t.full((2,), x[0].item(), dtype=half), t.linspace(x[0].item(), 3, 5, dtype=half)],
+    lambda t, x, half: [f(x[:1], dtype=half) for f in (t.sum, t.mean, t.prod)] + [x[:2].cumsum(0, dtype=half)],
+    lambda t, x, half: [f(t.ones(4, dtype=half), x[0]) for f in (t.add, t.maximum, t.atan2, t.eq)],
+    lambda t, x, half: [f(t.ones(4, dtype=half), x[0].item()) for f in (t.add, t.fmod, t.eq, t.clamp, t.pow)],
+    lambda t, x, half: [t.add(x, 0, out=t.zeros(4, dtype=half)), t.zeros(4, dtype=half).add_(x)],
+    lambda t, x, half: [t.zeros(4, dtype=half).masked_fill(t.ones(4) > 0, y) for y in (x[0], x[0].item())],
+    lambda t, x, half: [t.zeros(4, dtype=half).index_fill(0, t.tensor([1]), y) for y in (x[0], x[0].item())],
+    lambda t, x, half: [t.zeros(4, dtype=half).scatter(0, t.tensor([1]), x[0].item()),
+                        t.nn.functional.pad(t.zeros(2, dtype=half), (1, 1), value=x[0].item()),
+                        t.nn.functional.threshold(t.zeros(2, dtype=half), 0, x[0].item())],
+    lambda t, x, half: t.tensor([2.0**-25 + 2.0**-60, 65519.9999999, 65520], dtype=t.float64).to(half),
+)
+@pytest.mark.parametrize("dtype", ABOVE_THE_MIDDLE)
+def test_numbers_of_double_precision_become_half_precision_by_way_of_float32(program: Any, dtype: str) -> None:
+    for _ in range(3):  # the first call of a layout, one that settles it, and a settled one
+        assert_same_outcome(lambda t: program(t, t.full((4,), ABOVE_THE_MIDDLE[dtype], dtype=t.float64),
+                                              getattr(t, dtype)))
+
+
 def test_a_tensor_is_itself_in_the_format_that_its_strides_suggest() -> None:
     def found(t: Any) -> list[Any]:
         images = t.ones(2, 3, 4, 5)

@@ -18,8 +18,8 @@ from .._base.quiet import quietly
 from .._base.symbolic import SYMBOLIC
 from .._dispatch.aten import _to_copy, lift_fresh as _lift_fresh, scalar_tensor as _scalar_tensor
 from .._dtype import (
-    BOOL, COMPLEX, FLOATING, INTEGER, WIDER, DType, as_dtype, bool_, float64, from_numpy_dtype, get_default_dtype,
-    int64, promote_types, uint64,
+    BOOL, COMPLEX, FLOATING, INTEGER, WIDER, DType, as_dtype, before_rounding, bool_, float16, float64,
+    from_numpy_dtype, get_default_dtype, int64, promote_types, uint64,
 )
 from .._storage import StorageBase
 from .._tensor import Tensor, empty_tensor, from_array, tensor_method
@@ -211,8 +211,9 @@ def _array_of(data: Any, dtype: DType | None) -> tuple[np.ndarray, DType]:
 
 def _converted(data: Any, dtype: DType) -> np.ndarray:
     """Convert numbers to a fresh array of a dtype. Numbers out of range wrap as in C, without a warning."""
-    before = None if isinstance(data, np.ndarray) else WIDER.get(dtype.name) or dtype.np
-    return quietly(lambda: np.array(data, before, order="C").astype(dtype.np, copy=False))
+    before = None if isinstance(data, np.ndarray) else WIDER.get(dtype.name) or (dtype.np if dtype is not float16 else
+                                                                                 np.float32)
+    return quietly(lambda: before_rounding(np.array(data, before, order="C"), dtype.np).astype(dtype.np, copy=False))
 
 
 def _to_integer(value: Any, dtype: DType) -> int:

@@ -50,7 +50,9 @@ def test_a_module_that_calls_itself_without_end_leaves_no_grad_working() -> None
 
 
 def test_a_signal_handler_may_use_grad_mode_during_backward() -> None:
-    """It interrupts the thread at any place; a lock that this thread holds would never be released."""
+    """It interrupts the thread at any place; a lock that this thread holds would never be released. The next signal
+    waits for the handler to return, which may take longer than any interval.
+    """
     w, handled = torch.ones(4, requires_grad=True), 0
 
     def handle(number: int, frame: Any) -> None:
@@ -60,15 +62,17 @@ def test_a_signal_handler_may_use_grad_mode_during_backward() -> None:
         with torch.inference_mode():
             (w * 2).sum()
         handled += 1
+        signal.setitimer(signal.ITIMER_REAL, 0.0005)
 
     before = signal.signal(signal.SIGALRM, handle)
-    signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+    signal.setitimer(signal.ITIMER_REAL, 0.0005)
     try:
         while handled < 50:
             with torch.inference_mode(False):
                 (w * 2).sum().backward()
             assert torch.is_grad_enabled()
     finally:
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)  # before the timer stops, which the handler would start again
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert dispatcher.mode == 0

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..._base import loops
-from ..._dtype import BOOL, COMPLEX, DType
+from ..._dtype import BOOL, COMPLEX, DType, before_rounding
 from ..._storage import allocate
 from .blocks import LARGE, as_vectors, copy, each_block
 
@@ -58,17 +58,18 @@ def convert(x: np.ndarray, out: np.ndarray) -> None:
 
 def part_for(x: np.ndarray, dtype: DType) -> np.ndarray:
     """Return what is converted to a dtype: the real part of a complex array that becomes neither complex nor boolean,
-    complex32 as complex64 for truth values, for which ml_dtypes takes integers; else the array.
+    complex32 as complex64 for truth values, for which ml_dtypes takes integers; float64 as float32 for half precision;
+    else the array.
     """
     kind = x.dtype.kind
     if dtype.category == BOOL:
         return x if kind in NATIVE or x.dtype.name != "complex32" else x.astype(np.complex64)
-    return x.real if kind == "c" and dtype.category != COMPLEX else x
+    return before_rounding(x.real if kind == "c" and dtype.category != COMPLEX else x, dtype.np)
 
 
 def converted(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return an array in another dtype."""
-    size = x.size
+    x, size = before_rounding(x, dtype), x.size
     if size < FEW or (way := _WAYS[x.dtype, dtype]) is None or (way is _WAYS.widening and size < SOME):
         return x.astype(dtype)
     if not x.flags.c_contiguous:
@@ -84,6 +85,11 @@ def converted(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
         out = allocate(x.shape, dtype)
     convert(x, out)
     return out
+
+
+def number_in(number: Any, dtype: np.dtype) -> np.ndarray:
+    """Return a number, or an array of one, in a dtype."""
+    return before_rounding(np.asarray(number), dtype).astype(dtype)
 
 
 def _widen(x: np.ndarray, out: np.ndarray) -> None:

@@ -24,7 +24,7 @@ from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, REDIRECTING
 from ..._dispatch.observers import untold
 from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.schemas import registry
-from ..._dtype import from_numpy_dtype, int64
+from ..._dtype import before_rounding, float16, from_numpy_dtype, int64
 from ..._tensor import Tensor, from_array
 from ..common.blocks import SMALL
 from ..common.half import FEW
@@ -151,7 +151,8 @@ def to_copy(x: np.ndarray, dtype: Any = None, device: Any = None, non_blocking: 
     takes = dtype is not None and device in (None, HOST) and x.size < FEW and memory_format in AS_IT_IS
     if not takes or not any(x.dtype.char in given and dtype.np.char in asked for given, asked in CONVERTED):
         return None
-    return methodcaller("astype", dtype.np, "C" if memory_format in IN_ROWS else "K")
+    convert = methodcaller("astype", dtype.np, "C" if memory_format in IN_ROWS else "K")
+    return convert if x.dtype.char != "d" or dtype is not float16 else lambda x: convert(before_rounding(x, dtype.np))
 
 
 COPIES = {"clone": Prepared(clone), "_to_copy": Prepared(to_copy)}

@@ -17,12 +17,12 @@ from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import (
-    BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bool_, dtypes, float16, float32, get_default_dtype,
+    BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bool_, dtypes, float16, float32, float64, get_default_dtype,
 )
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, as_vectors, compute, each_block, least_of
-from ..common.half import FEW, SLOW, converted, ways_of
+from ..common.half import FEW, SLOW, converted, number_in, ways_of
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
 from .ops.pointwise import copysign
@@ -40,6 +40,8 @@ def way_of(operand: Any, dtype: DType, wide: DType, unrounded: bool) -> Any:
     if operand.__class__ in TENSOR_TYPES:
         steps = (wide,) if unrounded and not operand.ndim else (dtype, wide)
         held = operand._dtype
+        if held is float64 and steps[0] is float16:
+            steps = (float32, *steps)  # as C++ converts to c10::Half
         return tuple([step.np for before, step in zip((held, *steps), steps, strict=False) if step is not before])
     number = number_array(operand, wide if unrounded else dtype).astype(wide.np, copy=False)
     number.flags.writeable = False  # the plan may keep it
@@ -54,7 +56,7 @@ def number_array(number: Any, dtype: DType) -> np.ndarray:
         if dtype.is_signed and wrapped >> (bits - 1):
             wrapped -= 1 << bits
         return np.array(wrapped, dtype.np)
-    return np.asarray(number).astype(dtype.np)
+    return number_in(number, dtype.np)
 
 
 def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Callable[[tuple[Any, ...]], Any]]:
@@ -395,7 +397,7 @@ HALVES, INTEGERS, MOST = dtypes("reduced"), dtypes("bool|integral"), 6e4
 @lru_cache(256)
 def widened(number: float | str, dtype: np.dtype) -> np.ndarray:
     """Return a number, rounded to a dtype, as a cached array of float32; zeros come as text, which has their sign."""
-    found = np.asarray(float(number), dtype).astype(float32.np)
+    found = number_in(float(number), dtype).astype(float32.np)
     found.flags.writeable = False
     return found
 

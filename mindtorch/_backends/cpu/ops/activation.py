@@ -11,6 +11,7 @@ from ...._base import loops
 from ...._base.loops.coefficients import ARTANH_ERF, float32s
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
+from ...common.half import number_in
 from ...common.lines import lines_and_factors
 from ...random import sampling
 from ...random.default import default_generator
@@ -99,12 +100,12 @@ def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
 
 def outside(values: Any, x: Any, lambd: Any) -> Any:
     """Return the values where ``|x|`` exceeds ``lambd``, rounded to the dtype; 0 elsewhere."""
-    return zeroed(values, np.abs(to_opmath(x)) <= to_opmath(np.asarray(lambd, x.dtype)))
+    return zeroed(values, np.abs(to_opmath(x)) <= to_opmath(number_in(lambd, x.dtype)))
 
 
 def threshold(x: Any, threshold: Any, value: Any) -> Any:
     """Replace elements up to the threshold by a value. Negative numbers wrap around in an unsigned dtype, as in C."""
-    threshold, value = (np.asarray(number).astype(x.dtype) for number in (threshold, value))
+    threshold, value = (number_in(number, x.dtype) for number in (threshold, value))
     return chosen(np.less_equal(to_opmath(x), to_opmath(threshold)), value, x)
 
 

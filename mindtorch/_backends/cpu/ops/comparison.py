@@ -12,7 +12,7 @@ from ...._base.errors import check_number
 from ...._dtype import from_numpy_dtype
 from ...._storage import allocate
 from ...common.blocks import LARGE, compute, each_block
-from ...common.half import part_for
+from ...common.half import number_in, part_for
 from . import CPU_KERNELS
 
 
@@ -105,7 +105,7 @@ def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, ne
         largest = np.nextafter(dtype.type(inf), dtype.type(0))
         for where, value in zip(found, (nan or 0.0, largest if posinf is None else posinf,
                                         -largest if neginf is None else neginf), strict=True):
-            np.copyto(out, dtype.type(value), where=where)
+            np.copyto(out, number_in(value, dtype), where=where)
     return out
 
 

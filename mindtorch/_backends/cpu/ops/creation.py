@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...._dtype import FLOATING, DType, dtype_of_number, get_default_dtype
+from ...common.half import number_in
 from ...common.shapes import length
 from ...random.numerics import affine
 from ..rows import MOST, repeating
@@ -125,7 +126,7 @@ def ends(start: Any, end: Any, dtype: DType) -> tuple[Any, Any]:
     """Convert both ends to the dtype; negative numbers wrap around in an unsigned one."""
     if dtype.category < FLOATING:
         start, end = math.trunc(start), math.trunc(end)
-    first, last = np.array([start, end]).astype(dtype.np)
+    first, last = number_in(np.array([start, end]), dtype.np)
     return first, last
 
 

@@ -16,6 +16,7 @@ from ...._base import loops
 from ...._base.errors import C_NAMES, check
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
+from ...common.half import number_in
 from ...common.lines import lines_and_factors
 from ...common.pointwise import PreparedUfunc
 from . import CPU_KERNELS
@@ -45,7 +46,7 @@ def is_idle(x: Any, factor: Any) -> bool:
 
 def times(x: Any, factor: Any) -> Any:
     """Multiply by ``alpha`` in the array's dtype, in which integers wrap."""
-    return x if is_idle(x, factor) else x * np.asarray(factor).astype(x.dtype)
+    return x if is_idle(x, factor) else x * number_in(factor, x.dtype)
 
 
 def subtrahend(x: Any, factor: Any) -> Any:
@@ -56,7 +57,7 @@ def subtrahend(x: Any, factor: Any) -> Any:
 def held(number: Any, dtype: np.dtype) -> np.ndarray:
     """Convert a number. Raises PyTorch's RuntimeError if it is finite, and the dtype cannot hold it."""
     with np.errstate(over="ignore"):
-        given = np.asarray(number).astype(dtype)
+        given = number_in(number, dtype)
     check(np.isfinite(given) or not np.isfinite(number),
           lambda: f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")
     return given

@@ -10,9 +10,9 @@ import numpy as np
 
 from ...._base import loops
 from ...._base.determinism import alert_not_deterministic
-from ...._dtype import from_numpy_dtype
+from ...._dtype import before_rounding, from_numpy_dtype
 from ...common.blocks import SMALL
-from ...common.half import NATIVE, convert
+from ...common.half import NATIVE, convert, number_in
 from ..along import FEW, finder
 from ..fast_paths import held
 from ..rows import MOST, Copied, Prepared, taking
@@ -40,7 +40,7 @@ def from_end(find: Find | None, size: int) -> Find | None:
 
 def put_at(x: Array, places: Array, values: Any) -> None:
     """Write values at flat places of a contiguous array."""
-    x.reshape(-1)[places] = values
+    x.reshape(-1)[places] = before_rounding(values, x.dtype)
 
 
 def combine_at(ufunc: Any, x: Array, places: Array, values: Array) -> None:
@@ -92,7 +92,7 @@ def scatter_at(x: Array, dim: int, at: Array, src: Any, reduce: str | None = Non
     find, key, number = finder(x.shape, dim, at.shape) if x.flags.c_contiguous else None, None, None
     write = put_at if reduce is None else reducing(reduce, x.dtype, opmath(x.dtype), include_self)
     if src.__class__ is not Array:
-        number = np.broadcast_to(np.asarray(src).astype(x.dtype), at.shape if reduce else ())
+        number = np.broadcast_to(number_in(src, x.dtype), at.shape if reduce else ())
     elif src.shape != at.shape:
         key = tuple([slice(n) for n in at.shape])
         if src.ndim != at.ndim:
@@ -111,12 +111,12 @@ def at_rows(write: Callable[[Array, Array, Any], None], x: Array, dim: int, at: 
     find, column = finder(shape, dim, whole), (*[1] * dim, -1, *[1] * (len(shape) - dim - 1))
     return at_places(from_end(find, shape[dim]) if signed else find, write,
                      None if column == (-1,) and at.ndim else column,
-                     number=None if source.__class__ is Array else np.asarray(source).astype(x.dtype))
+                     number=None if source.__class__ is Array else number_in(source, x.dtype))
 
 
 def index_add_at(x: Array, dim: int, at: Array, source: Array, alpha: Any = 1) -> Callable[..., Any] | None:
     """Prepare ``index_add_`` for few indices."""
-    add, factor = reducing("add", x.dtype, opmath(x.dtype)), None if alpha == 1 else np.asarray(alpha).astype(x.dtype)
+    add, factor = reducing("add", x.dtype, opmath(x.dtype)), None if alpha == 1 else number_in(alpha, x.dtype)
     return at_rows(add if factor is None else lambda x, places, values: add(x, places, values * factor),
                    x, dim, at, source)
 

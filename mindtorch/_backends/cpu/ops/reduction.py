@@ -74,7 +74,7 @@ def converted(x: np.ndarray, dtype: Any) -> np.ndarray:
     """Return an array in the requested dtype, if any; the real part of complex numbers for a real dtype."""
     if dtype is None:
         return x
-    return (x.real if x.dtype.kind == "c" and not dtype.is_complex else x).astype(dtype.np, copy=False)
+    return part_for(x, dtype).astype(dtype.np, copy=False)
 
 
 Settled = Callable[[np.ndarray], Any]

@@ -12,6 +12,7 @@ from ...._base.layout import suggested_order
 from ...._dtype import from_numpy_dtype, promote_types
 from ...._storage import allocate, out_of_host_memory
 from ...common.blocks import LARGE, SMALL, each_block
+from ..fast_paths import held
 from ..rows import MOST, Prepared, Rows, moving, repeating
 from ..windows import Ints, keys_of_positions
 from . import AT_ONCE, CPU_KERNELS, MOVES
@@ -162,13 +163,6 @@ def flip(x: Array, dims: Ints) -> Callable[[Array], Array]:
 
 # -- composites ------------------------------------------------------------------------------------------------------
 
-def holds(dtype: np.dtype, number: Any) -> bool:
-    """Return True if a dtype of integers holds a number that is exact in float64, too."""
-    limits = np.iinfo(dtype)
-    return number.__class__ in (int, float) and abs(number) < 1 << 53 and (
-        int(number) == number and limits.min <= number <= limits.max)
-
-
 def ends(x: Array, pad: Ints) -> list[Ints]:
     """Return how many elements a padding adds before and after each dimension."""
     return [*[(0, 0)] * (x.ndim - len(pad) // 2), *zip(pad[-2::-2], pad[::-2], strict=True)]
@@ -176,8 +170,8 @@ def ends(x: Array, pad: Ints) -> list[Ints]:
 
 def constant_pad_nd(x: Array, pad: Ints, value: Any = 0) -> Callable[[Array], Array] | None:
     """Prepare padding of small arrays with a number; of integers, and of half precision, with one that they hold."""
-    if x.size > MOST or not any(pad) or not (
-            holds(x.dtype, value) if x.dtype.kind in "iu" else x.dtype.char in "fdFD" or x.dtype.type(value) == value):
+    number = value if x.dtype.char in "fdFD" else held(from_numpy_dtype(x.dtype), value)
+    if x.size > MOST or not any(pad) or number is None:
         return None
     added = ends(x, pad)
     shape = [n + b + a for n, (b, a) in zip(x.shape, added, strict=True)]
@@ -187,7 +181,7 @@ def constant_pad_nd(x: Array, pad: Ints, value: Any = 0) -> Callable[[Array], Ar
 
     def run(x: Array) -> Array:
         out: Array = np.empty(shape, x.dtype)
-        out.fill(value)
+        out.fill(number)
         out[place] = x if whole else x[inner]
         return out
 

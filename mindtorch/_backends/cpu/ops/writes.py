@@ -12,7 +12,7 @@ from ...._base import loops
 from ...._base.determinism import alert_not_deterministic
 from ...._dtype import from_numpy_dtype
 from ...common.blocks import LARGE, each_block
-from ...common.half import convert, part_for
+from ...common.half import convert, number_in, part_for
 from ..along import FEW, starts
 from . import CPU_KERNELS
 from .indexing import (
@@ -152,7 +152,7 @@ def index_add_(x: Array, dim: int, at: Array, source: Array, alpha: Any = 1) -> 
     error, words = (IndexError, BEYOND) if inner else (
         RuntimeError, f"index {{}} is out of bounds for dimension {dim} with size {size}")
     at = bounded(at.reshape(-1), size, error, words, dim=dim)
-    values = to_opmath(source if alpha == 1 else source * np.asarray(alpha).astype(x.dtype))
+    values = to_opmath(source if alpha == 1 else source * number_in(alpha, x.dtype))
     in_opmath(x, lambda total: combine(np.add, total, dim, at, values))
 
 
@@ -168,7 +168,7 @@ def index_fill_(x: Array, dim: int, at: Array, value: Any) -> None:
         return
     message = f"index {{}} is out of bounds for dimension {dim} with size {len(rows)}"
     at = bounded(at.reshape(-1), len(rows), IndexError, message, negative=True, dim=dim)
-    rows[at] = np.asarray(value).astype(x.dtype)
+    rows[at] = number_in(value, x.dtype)
 
 
 def index_reduce_(x: Array, dim: int, at: Array, source: Array, reduce: str, include_self: bool = True) -> None:
@@ -223,7 +223,7 @@ def scatter_(x: Array, dim: int, at: Array, src: Any, reduce: str | None = None,
         return
     shape = at.shape or (1,)
     values = (src.reshape(src.shape or (1,))[tuple(slice(n) for n in shape)] if isinstance(src, Array) else
-              np.asarray(src).astype(x.dtype))
+              number_in(src, x.dtype))
     if reduce is None and not values.ndim:
         x, key = grid(x, dim, at)
         x[key] = values
