@@ -41,6 +41,25 @@ def test_a_loop_runs_over_many_rows_of_arrays_at_once() -> None:
     assert (rows[0][0] == 2).all() and (rows[1][0] == 0).all()
 
 
+def test_a_loop_of_vectors_is_a_ufunc_of_arrays_that_broadcast_and_have_any_strides() -> None:
+    remainder, polynomial = (getattr(loops, name).loops["f"] for name in ("remainder", "polynomial"))
+    ufunc, square = remainder.ufunc(REPAID + 1), polynomial.ufunc(REPAID + 1, 0, False)
+    assert isinstance(ufunc, np.ufunc) and ufunc is remainder.ufunc(1) and square is not polynomial.ufunc(1, 0, True)
+    x, y = np.arange(24, dtype=np.float32).reshape(4, 6), np.full((4, 6), 7, np.float32)
+    for a, b in ((x, y), (x.T, y[0, 0]), (x[::2, ::3], y[0, ::3]), (x[:, :1], y[0]), (x[1, 1], y), (x[0, 0], y[0, 0]),
+                 (x[::-1], y[:, ::-1]), (x[:0], y[0]), (x, x[:1] + 1)):
+        found = ufunc(a, b)
+        np.testing.assert_array_equal(found, np.remainder(a, b))
+        assert found.shape == np.broadcast_shapes(a.shape, b.shape) and found.dtype == np.float32
+        np.testing.assert_array_equal(square(a, np.float32(2)), 2 * a * a - 1)
+    out = np.zeros((6, 8), np.float32)
+    assert ufunc(x, y, out=out[:4, 1:7]) is not out
+    np.testing.assert_array_equal(out[:4, 1:7], x % 7)
+    assert not out[4:].any() and not out[:, 0].any() and not out[:, 7].any()
+    with pytest.raises(TypeError):
+        ufunc(x, y.astype(np.float64))
+
+
 @pytest.mark.parametrize("rate", [np.array(-0.5), np.array([[-0.5]]), np.array(-0.5, np.float32)])
 def test_loops_are_called_one_after_the_other_by_one_call(rate) -> None:
     cube, step = (getattr(loops, name).compiled(REPAID + 1) for name in ("cube", "sgd"))
@@ -129,6 +148,16 @@ def test_an_exact_loop_is_compiled_when_numpy_has_computed_as_much_as_repays_it(
     assert loop.compiled(REPAID // 2) is None
     assert loop.compiled(REPAID // 2) is None
     assert loop.compiled(1) is loop.compiled(1) is not None
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_loop_that_waits_computes_one_element_once_it_is_on_the_disk_or_repaid(kept, monkeypatch) -> None:
+    machine_code.llvm()
+    assert Loop("digamma_float32").compiled(REPAID) is not None  # which keeps it
+    monkeypatch.setattr(machine_code, "kept", machine_code.kept if kept else lambda name: None)
+    loop = Loop("digamma_float32", waits=True)
+    assert (loop.compiled(1) is not None) == kept
+    assert loop.compiled(loops.SOON) is not None and loop.compiled(1) is not None
 
 
 def test_another_loop_computes_all_large_arrays_and_no_small_one() -> None:

@@ -7,7 +7,9 @@ a second in each process, if it is kept on the disk (``machine_code``); compilin
 A loop that computes the same bits as NumPy is loaded once NumPy has computed ``REPAID`` elements, or ``SOON`` of them
 if another one is. A loop that rounds differently computes all arrays of at least ``LARGE`` elements (``SOME`` if it
 replaces many passes) and no smaller ones, so that results do not depend on earlier calls. In programs of
-``torch.compile`` such loops begin at ``FEW`` elements.
+``torch.compile`` such loops begin at ``FEW`` elements. A few loops compute even one number, once they are on the disk.
+
+``Loop.ufunc`` makes a ufunc of a loop of vectors, with NumPy's broadcasting and strides, and as fast as NumPy's own.
 
 Loops release Python's lock, so ``blocks`` may run them on several threads; they write only to given arrays. A signal
 waits until a loop is compiled. If compilation fails, a warning says so, and NumPy computes.
@@ -17,7 +19,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
-from functools import cache, update_wrapper
+from functools import cache, cached_property, update_wrapper
 from hashlib import blake2b
 from math import inf
 from types import CellType, FunctionType
@@ -70,12 +72,14 @@ def has_wide_vectors() -> bool:
 
 
 class Loop:
-    """A loop of ``bodies``. If ``exact``, NumPy computes the same bits, except for those of NaN."""
+    """A loop of ``bodies``. If ``exact``, NumPy computes the same bits, except for those of NaN. If it ``waits``, it
+    computes even one element, but from the first one on only if it is kept on the disk.
+    """
 
-    def __init__(self, name: str, exact: bool = False, least: int = LARGE):
-        self.name, self.exact, self._least = name, exact, least
+    def __init__(self, name: str, exact: bool = False, least: int = LARGE, waits: bool = False):
+        self.name, self.exact, self._least, self._waits = name, exact, 0 if waits else least, waits
         self._function: Callable[..., Any] | None = None
-        self._left: float = REPAID if exact else 0  # elements until it is compiled
+        self._left: float = REPAID if exact or waits else 0  # elements until it is compiled
 
     @property
     def least(self) -> int:
@@ -84,13 +88,26 @@ class Loop:
 
     def compiled(self, size: int) -> Callable[..., Any] | None:
         """Return the compiled function for a call over ``size`` elements; None if NumPy is to compute it."""
-        if not self.exact and size < self.least:
+        if size < self._least and not self.exact and size < self.least:
             return None
         if self._function is None:
             self._left -= size
-            if self._left < 0 or (self._left < REPAID - SOON and machine_code.is_ready()):
+            if self._left < 0 or (self._left < REPAID - SOON and machine_code.is_ready()) or (
+                    self._waits and self._is_kept):
                 self._compile_once()
         return self._function
+
+    @cached_property
+    def _is_kept(self) -> bool:
+        try:
+            return machine_code.kept(self.name) is not None
+        except (ImportError, OSError, MemoryError):
+            return False
+
+    def ufunc(self, size: int, *numbers: int) -> np.ufunc | None:
+        """Return the compiled function as a ufunc of its arrays, which has these numbers; it makes the last array."""
+        function: Any = self.compiled(size)
+        return None if function is None else function.ufunc(*numbers)
 
     def if_imported(self) -> Callable[..., Any] | None:
         """Return the compiled function if another loop is: one alone does not repay the import of llvmlite."""
@@ -184,8 +201,8 @@ def in_turn(function: Any) -> Callable[..., None]:
 class ByDType:
     """A loop for each of some dtypes, given by their letters."""
 
-    def __init__(self, name: str, exact: bool = False, kinds: str = "fd", least: int = LARGE):
-        self.loops = {kind: Loop(f"{name}_{np.dtype(kind).name}", exact, least) for kind in kinds}
+    def __init__(self, name: str, exact: bool = False, kinds: str = "fd", waits: bool = False):
+        self.loops = {kind: Loop(f"{name}_{np.dtype(kind).name}", exact, waits=waits) for kind in kinds}
 
     def compiled(self, size: int, *arrays: np.ndarray) -> Callable[..., Any] | None:
         """Return the compiled function for a call over ``size`` elements of contiguous arrays of one dtype, or None."""
@@ -237,7 +254,7 @@ trunc_divide = ByDType("trunc_divide", True, "il")
 floor_divide_half, trunc_divide_half = ({kind: Loop(f"{name}_{kind}", True) for kind in ("float16", "bfloat16")}
                                         for name in ("floor_divide", "trunc_divide"))
 #: Which replace a hundred passes, or a slow function of SciPy.
-polynomial, digamma = ByDType("polynomial", least=0), ByDType("digamma", least=0)
+polynomial, digamma = ByDType("polynomial", waits=True), ByDType("digamma", waits=True)
 multiply_along = ByDType("multiply_along", True, "d")
 cumulative_extreme, searchsorted, top_of_lines = (
     ByDType(name, True, "fdil") for name in ("cumulative_extreme", "searchsorted", "top_of_lines"))

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy._core import _multiarray_umath as umath  # type: ignore[attr-defined] # where C's ``import_ufunc`` looks
 
 from .. import forks
 
@@ -139,9 +140,10 @@ def load(code: bytes) -> Callable[..., Any]:
     machine = llvm().Target.from_triple(about["triple"]).create_target_machine(jit=True)
     names = [kind for kind, *_ in kinds]
     has_rows = [*arrays] == [*range(len(arrays))]  # the numbers come last
+    has_lines = has_rows and all(is_line(*kind[1:]) for kind in arrays.values())
     engine = llvm().create_mcjit_compiler(llvm().parse_assembly(
         RUNTIME + entrance(about["name"], names, arrays) + entrance_of_rows(names, len(arrays)) * has_rows
-        + entrance_of_places(names, arrays)), machine)
+        + entrance_of_places(names, arrays) + entrance_of_lines(about["name"], names, arrays) * has_lines), machine)
     engine.add_object_file(llvm().ObjectFileRef.from_data(compiled))
     engine.finalize_object()
     taken = [ctypes.py_object if i in arrays else SCALARS[kind] for i, kind in enumerate(names)]
@@ -152,6 +154,8 @@ def load(code: bytes) -> Callable[..., Any]:
         of_rows = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.py_object, ctypes.c_int64, *taken[len(arrays):])(
             engine.get_function_address("entrance_of_rows"))
         call.each = calling_each(of_rows, call)  # type: ignore[attr-defined]
+    if has_lines:
+        call.ufunc = ufuncs(engine, [dtype for dtype, *_ in arrays.values()], names[len(arrays):])  # type: ignore[attr-defined]
     return call
 
 
@@ -230,6 +234,76 @@ def entrance_of_places(kinds: list[str], arrays: dict[int, tuple[np.dtype, int, 
     taken = ", ".join(f"i64 %a{i}" if i in arrays else f"{TYPES[kind]} %a{i}" for i, kind in enumerate(kinds))
     return "\n".join([*lines, f"  %status = call i64 @entrance({taken})", "  ret i64 %status", "unfit:",
                       f"  ret i64 {UNFIT}", "}"]) + "\n"
+
+
+def entrance_of_lines(name: str, kinds: list[str], arrays: dict[int, tuple[np.dtype, int, bool]]) -> str:
+    """Return LLVM's text of the function that NumPy's ufuncs call: it makes objects of vectors at given addresses, with
+    given steps, and calls the loop's code with them. Of operands but the first, one number may stand for all; with
+    other steps, the code is called for each element.
+    """
+    count = len(arrays)
+    lines = ["define void @entrance_of_lines(ptr %lines, ptr %counts, ptr %steps, ptr %numbers) {",
+             "  %result = alloca i64", "  %error = alloca i64", "  %count = load i64, ptr %counts",
+             "  %fit = add i1 0, 1"]
+    for i, (dtype, *_) in arrays.items():
+        lines += [f"  %object{i} = alloca [{STRIDES // 8} x i64]", f"  %size{i} = alloca i64",
+                  *[f"  %{part}_at{i} = getelementptr i64, ptr %{part}s, i64 {i}\n"
+                    f"  %{part}{i} = load i64, ptr %{part}_at{i}" for part in ("line", "step")],
+                  *[f"  %{part}{i} = getelementptr i8, ptr %object{i}, i64 {offset}" for part, offset in (
+                      ("data", DATA), ("dimensions", DIMENSIONS), ("sizes", SIZES))],
+                  f"  store i64 1, ptr %dimensions{i}", f"  store ptr %size{i}, ptr %sizes{i}",
+                  f"  %a{i} = ptrtoint ptr %object{i} to i64",
+                  f"  %dense{i} = icmp eq i64 %step{i}, {dtype.itemsize}",
+                  f"  %still{i} = icmp eq i64 %step{i}, {0 if 0 < i < count - 1 else dtype.itemsize}",
+                  f"  %taken{i} = or i1 %dense{i}, %still{i}",
+                  f"  %fit{i} = and i1 %fit{i - 1 if i else ''}, %taken{i}",
+                  f"  %length{i} = select i1 %dense{i}, i64 %count, i64 1"]
+    for i, kind in enumerate(kinds[count:]):
+        lines += [f"  %number{i} = getelementptr i64, ptr %numbers, i64 {i}",
+                  f"  %a{count + i} = load {TYPES[kind]}, ptr %number{i}"]
+    fit = f"%fit{count - 1}"
+    for i in arrays:
+        lines += [f"  %own{i} = select i1 {fit}, i64 %length{i}, i64 1", f"  store i64 %own{i}, ptr %size{i}"]
+    lines += [f"  %turns = select i1 {fit}, i64 1, i64 %count", "  br label %turn", "turn:",
+              "  %n = phi i64 [0, %0], [%next, %row]", "  %left = icmp slt i64 %n, %turns",
+              "  br i1 %left, label %row, label %done", "row:"]
+    for i in arrays:
+        lines += [f"  %away{i} = mul i64 %n, %step{i}", f"  %place{i} = add i64 %line{i}, %away{i}",
+                  f"  store i64 %place{i}, ptr %data{i}"]
+    taken = ", ".join(f"{'i64' if i in arrays else TYPES[kind]} %a{i}" for i, kind in enumerate(kinds))
+    return "\n".join([*lines, f'  %status = call i32 @"{name}"(ptr %result, ptr %error, {taken})',
+                      "  %next = add i64 %n, 1", "  br label %turn", "done:", "  ret void", "}"]) + "\n"
+
+
+@cache
+def maker() -> Any:
+    """Return the function of NumPy's stable binary interface that makes a ufunc (``PyUFunc_FromFuncAndData``)."""
+    find = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi))
+    table = ctypes.cast(find(umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
+    place, number, text = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
+    return ctypes.PYFUNCTYPE(ctypes.py_object, place, place, text, *[number] * 4, text, text, number)(table[1])
+
+
+_kept: list[Any] = []  # what ufuncs point to
+
+
+def ufuncs(engine: Any, dtypes: list[np.dtype], kinds: list[str]) -> Callable[..., np.ufunc]:
+    """Return what makes the ufunc of a loop's arrays, of which the last is the output, for numbers that follow them."""
+    @cache
+    def ufunc(*numbers: Any) -> np.ufunc:
+        given = np.zeros(max(len(kinds), 1), np.int64)
+        for i, (number, kind) in enumerate(zip(numbers, kinds, strict=True)):
+            given[i:i + 1].view(kind)[0] = number
+        function, data = (np.array([place], np.uintp) for place in (
+            engine.get_function_address("entrance_of_lines"), given.ctypes.data))
+        types = bytes([dtype.num for dtype in dtypes])
+        _kept.append((engine, given, function, data, types))
+        counts, identity = (1, len(dtypes) - 1, 1), -1  # of dtypes, inputs and outputs; none
+        made: np.ufunc = maker()(function.ctypes.data, data.ctypes.data, types, *counts, identity, b"loop", b"", 0)
+        return made
+
+    return ufunc
 
 
 #: LLVM's text of the function that calls ``entrance_of_places`` of one loop after the other, given a tuple of arrays,

@@ -15,7 +15,7 @@ from numpy.lib.introspect import opt_func_info
 from ...._base import loops
 from ...._base.errors import C_NAMES, check
 from ...._storage import allocate
-from ...common.blocks import BLOCK, LARGE, each_block
+from ...common.blocks import BLOCK, LARGE, compute, each_block
 from ...common.half import number_in
 from ...common.lines import lines_and_factors
 from ...common.pointwise import PreparedUfunc
@@ -68,13 +68,13 @@ def scaled(x: Any, factor: Any) -> Any:
     return x if is_idle(x, factor) else x * held(factor, x.dtype)
 
 
-def divided_by(function: Callable[[Any, Any], Any], by_loop: loops.ByDType) -> Callable[[Any, Any], Any]:
+def divided_by(function: Callable[[Any, Any], Any], family: dict[str, loops.Loop]) -> Callable[[Any, Any], Any]:
     """Return a division that rejects an integer divisor of 0, by a loop of arrays of the dtypes that it has."""
 
     def row(x: Any, y: Any) -> Any:
         y = _divisor(x, y)
-        if x.__class__ is np.ndarray and x.dtype.char in by_loop.loops and x.size:
-            found = looped(by_loop, x, y if y.__class__ is np.ndarray else np.asarray(y, x.dtype))
+        if x.__class__ is np.ndarray and x.dtype.char in family and x.size:
+            found = looped(family, x, y if y.__class__ is np.ndarray else np.asarray(y, x.dtype))
             if found is not None:
                 return found
         return function(x, y)
@@ -83,32 +83,27 @@ def divided_by(function: Callable[[Any, Any], Any], by_loop: loops.ByDType) -> C
 
 
 SLOW = 16  #: how much longer NumPy takes for a division than for most functions
+CALLS = 1 << 9  #: elements that NumPy computes in the time of a row's calls
 
 
-def looped(by_loop: loops.ByDType | dict[str, loops.Loop], x: np.ndarray, y: np.ndarray | None = None,
-           *settings: Any) -> np.ndarray | None:
-    """Compute a function of arrays, of which the second may have one element, by a loop, or by that of their dtype of
-    half precision; None without one.
+def looped(family: dict[str, loops.Loop], x: Any, y: Any = None, *settings: int) -> Any:
+    """Compute a function of arrays of one dtype, which broadcast, by the loop of their dtype's letter, or, of its name,
+    of the bits of half precision; None without one.
     """
-    shape = x.shape
-    if y is not None and y.shape != shape and (y.size > 1 or y.ndim > x.ndim):
-        shape = np.broadcast_shapes(shape, y.shape)
-        x, y = np.broadcast_to(x, shape), np.broadcast_to(y, shape)
-    arrays = [a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in ((x,) if y is None else (x, y))]
-    by_dtype = isinstance(by_loop, loops.ByDType)
-    loop = (by_loop.compiled(SLOW * x.size, *arrays) if isinstance(by_loop, loops.ByDType) else
-            by_loop[x.dtype.name].compiled(SLOW * x.size))
-    if loop is None:
+    dtype, size, given = x.dtype, x.size, (x,)
+    if y is not None:
+        if y.dtype is not dtype and y.dtype != dtype:
+            return None
+        given, size = (x, y), size if size > y.size else y.size  # type: ignore[assignment]
+    if (loop := family.get(dtype.char)) is None:
+        if (loop := family.get(dtype.name)) is None:
+            return None
+        given = tuple([array.view(np.uint16) for array in given])
+    if (ufunc := loop.ufunc(SLOW * size + CALLS, *settings)) is None:
         return None
-    out = allocate(shape, x.dtype)
-    *flat, target = [*arrays, out] if by_dtype else [a.view(np.uint16) for a in (*arrays, out)]
-    if out.size < LARGE:
-        loop(*flat, target, *settings)
-        return out
-    *flat, target = [a.reshape(-1) for a in (*flat, target)]
-    each_block(lambda part: loop(*[a[part] if a.size > 1 else a for a in flat], target[part], *settings), out.size,
-               LARGE, out.size)
-    return out
+    found = ufunc(*given) if size < LARGE else compute(
+        ufunc, allocate(np.broadcast_shapes(*[array.shape for array in given]), given[0].dtype), *given)
+    return found if found.dtype is dtype else np.asarray(found).view(dtype)
 
 
 EXACT_QUOTIENT = 16  #: up to which integers keep their distance after two roundings to half precision
@@ -148,8 +143,9 @@ def signed_remainder(x: Any, y: Any) -> Any:
     return np.copysign(found, x, out=np.asarray(found), where=zeros)
 
 
-remainder, fmod = divided_by(signed_remainder, loops.remainder), divided_by(np.fmod, loops.fmod)
-floored, trunc_divide = divided_by(np.floor_divide, loops.floor_divide), divided_by(truncated, loops.trunc_divide)
+remainder, fmod = divided_by(signed_remainder, loops.remainder.loops), divided_by(np.fmod, loops.fmod.loops)
+floored, trunc_divide = (
+    divided_by(np.floor_divide, loops.floor_divide.loops), divided_by(truncated, loops.trunc_divide.loops))
 DIVISIONS: dict[str | None, Callable[..., Any]] = {None: np.divide, "floor": floor_divide, "trunc": trunc_divide}
 
 

@@ -121,7 +121,7 @@ def airy_ai(x: Any) -> Any:
 
 def digamma(x: Any) -> Any:
     """Compute digamma, which is infinite at zero, with the sign opposite to zero's."""
-    if x.dtype.char in loops.digamma.loops and x.size and (found := looped(loops.digamma, x)) is not None:
+    if x.size and (found := looped(loops.digamma.loops, x)) is not None:
         return found
     return np.where(np.equal(x, 0), np.copysign(np.inf, -np.asarray(x)), psi(x))
 
@@ -271,16 +271,15 @@ KINDS = ("chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomi
 def by_loop(name: str, row: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Return the row of a polynomial, which a loop computes where there is one."""
     shifted, kind = name.startswith("shifted"), KINDS.index(name.removeprefix("shifted_"))
+    family = loops.polynomial.loops
 
     def of_degrees(x: Any, n: Any) -> Any:
-        given, degrees = np.asarray(x), np.asarray(n)
-        dtype = np.result_type(*[a for a in (x, n) if a.__class__ is np.ndarray])
-        given, degrees = given.astype(dtype, copy=False), degrees.astype(dtype, copy=False)
-        found = None
-        of_one = degrees.ndim == 0 and given.size > FEW  # whose steps NumPy computes by vectors
-        if dtype.char in loops.polynomial.loops and given.size and degrees.size and not of_one:
-            given = np.asarray(2 * given - 1) if shifted else given  # of no dimensions NumPy makes a number
-            found = looped(loops.polynomial, given, degrees, kind)
+        given, degrees = x, n
+        if x.__class__ is not n.__class__ or x.dtype is not n.dtype:
+            dtype = np.result_type(*[a for a in (x, n) if a.__class__ is np.ndarray])
+            given, degrees = np.asarray(x, dtype), np.asarray(n, dtype)
+        of_one = given.size > FEW and not degrees.ndim  # whose steps NumPy computes by vectors
+        found = None if of_one else looped(family, given, degrees, kind, shifted)
         return row(x, n) if found is None else found
 
     return of_degrees

@@ -46,12 +46,12 @@ def next_of(degree: Any, x: Any, now: Any, before: Any, one: Any, kind: Any) -> 
     return ((degree + degree + one) * x * now - degree * before) / (degree + one)
 
 
-@loop("T[::1]", "T[::1]", "T[::1]", "int64", of=FLOATS)
-def polynomial(x: Any, n: Any, out: Any, kind: Any) -> None:
-    """Compute orthogonal polynomials of each element's degree, or of the only one."""
+@loop("T[::1]", "T[::1]", "T[::1]", "int64", "bool", of=FLOATS)
+def polynomial(x: Any, n: Any, out: Any, kind: Any, shifted: Any) -> None:
+    """Compute orthogonal polynomials of each element's degree, or of the only one; ``shifted``, of ``2 x - 1``."""
     one = x.dtype.type(1)
     for i in range(len(x)):
-        given, value = n[i if len(n) > 1 else 0], x[i]
+        given, value = n[i if len(n) > 1 else 0], x[i] + x[i] - one if shifted else x[i]
         degree = int(given) if abs(given) < 2**62 else -1
         if kind < HERMITE_H and degree >= CLOSED[kind] and abs(value) <= one:
             out[i] = closed_form(value, degree, x.dtype.type(degree), one, kind)
