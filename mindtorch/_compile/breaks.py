@@ -1,10 +1,7 @@
 """Graph breaks: why and where a function cannot become a graph (TorchDynamo's graph breaks)."""
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
-from types import FrameType
-from typing import Any
 
 from .._base.call_site import place_of
 
@@ -46,25 +43,3 @@ class CannotCompile(Exception):
 def is_library(file: str) -> bool:
     """Return whether a file belongs to the library, or to Python's import system, which loads names on first use."""
     return file.startswith(LIBRARY) or file.startswith("<frozen ")
-
-
-def user_frame(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame outside the library."""
-    while frame is not None and is_library(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame
-
-
-def break_here(reason: str, frame: Any = None) -> GraphBreak:
-    """Return a graph break at the user's line that runs."""
-    found = user_frame(frame or sys._getframe(1))
-    return GraphBreak(reason) if found is None else GraphBreak(reason, found.f_code.co_filename, found.f_lineno)
-
-
-def called_by_user() -> str:
-    """Return the name of the library function that the user's line called."""
-    frame: FrameType | None = sys._getframe(1)
-    name = ""
-    while frame is not None and is_library(frame.f_code.co_filename):
-        name, frame = frame.f_code.co_qualname, frame.f_back
-    return name.replace("<locals>.", "")

@@ -1,4 +1,4 @@
-"""Compiled graphs as facts and as text: guards, graphs, programs (``torch._dynamo.explain``)."""
+"""Compiled graphs as facts: guards, graphs, programs (``torch._dynamo.explain``)."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -36,21 +36,6 @@ class Compiled:
     graph_break: GraphBreak | None = None
     seconds: float = 0.0
     calls: int = 0
-
-
-def text_of(one: Compiled) -> list[str]:
-    """Return the lines that describe one set of guards."""
-    lines = ["== Guards (TorchDynamo) ==", *(f"  {said}" for said in one.guards)]
-    if one.graph_break is not None:
-        return [*lines, "== Graph break ==", f"  {one.graph_break}",
-                "  calls with these guards run as they are written"]
-    lines += ["== Recorded graph (TorchDynamo) ==", one.recorded, "== Optimised graphs (AOTAutograd) ==",
-              *(f"  {said}" for said in one.optimised), one.forward, *([one.backward] if one.backward else [])]
-    for program in one.programs:
-        lines += ["== Program (Inductor) ==", program.source.rstrip()]
-        lines += [f"  buffer {number}: {size} bytes, of {', '.join(names)}"
-                  for number, (size, names) in enumerate(program.buffers)]
-    return lines
 
 
 def facts_of(program: Program) -> ProgramFacts:

@@ -109,7 +109,7 @@ class Operator:
         self.autograd: Callable[..., Any] | None = None  #: a library's replacement for recording the derivative
         self.tags: tuple[Any, ...] = ()  #: the ones that a library gave
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.call(*(self.canonical(args, kwargs) if kwargs else args))
 
     def canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

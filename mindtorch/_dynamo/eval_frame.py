@@ -5,7 +5,7 @@ import functools
 import types
 import weakref
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from .._compile.modules import OptimizedModule
 from .._compile.options import check_options
@@ -18,7 +18,6 @@ from .trace_rules import is_in_graph
 from .variables.builtin import SPECIAL
 from .variables.higher_order import TRANSFORMS
 
-Model = TypeVar("Model", bound=Callable[..., Any])
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 _compiled: weakref.WeakSet[Any] = weakref.WeakSet()
 

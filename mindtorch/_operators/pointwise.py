@@ -35,17 +35,6 @@ def refuse_complex(message: str, error: type[Exception] = NotImplementedError) -
     return refuse
 
 
-#: name: the operator that it is another name of, with its in-place form if it has one.
-ALIASES = {
-    "subtract.Tensor": "sub.Tensor", "multiply.Tensor": "mul.Tensor", "divide.Tensor": "div.Tensor",
-    "divide.Tensor_mode": "div.Tensor_mode", "true_divide.Tensor": "div.Tensor", "negative": "neg",
-    "absolute": "abs", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "arctan2": "atan2", "fix": "trunc", "not_equal.Tensor": "ne.Tensor",
-    "less.Tensor": "lt.Tensor", "less_equal.Tensor": "le.Tensor", "greater.Tensor": "gt.Tensor",
-    "greater_equal.Tensor": "ge.Tensor", "clip": "clamp", "clip.Tensor": "clamp.Tensor",
-}
-
-
 def conj(x: Any) -> Any:
     """Return the conjugate of a tensor or a number; a real one itself."""
     if x.__class__ in TENSOR_TYPES:

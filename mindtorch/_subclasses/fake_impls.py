@@ -106,13 +106,6 @@ def no_number(mode: Any, func: Any, args: tuple[Any, ...]) -> Any:
     raise DataDependentOutputException(func)
 
 
-def set_storage(mode: Any, func: Any, args: tuple[Any, ...]) -> Any:
-    """Give a tensor a storage; what was known of its value is forgotten."""
-    self = args[0]
-    mode.forget_constants([self])
-    return NotImplemented
-
-
 #: By operator.
 SPECIAL: dict[str, Row] = {
     "_local_scalar_dense": number, "item": number, "nonzero": nonzero, "masked_select": masked_select,
@@ -153,13 +146,3 @@ def device_of(func: Any, tensors: list[Any]) -> Any:
             raise RuntimeError(f"Unhandled FakeTensor Device Propagation for {func}, found two different devices "
                                f"{found}, {device}")
     return found
-
-
-def register(name: str) -> Callable[[Row], Row]:
-    """Decorate a row for an operator."""
-
-    def add(row: Row) -> Row:
-        SPECIAL[name] = row
-        return row
-
-    return add

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from .._tensor import Tensor
 from ..fx.graph_module import GraphModule
 from ..nn.parameter import Parameter
 from ..utils._pytree import TreeSpec
-from .graph_signature import ConstantArgument, ExportGraphSignature, InputKind, OutputKind
+from .graph_signature import ConstantArgument, ExportGraphSignature, OutputKind
 
 
 @dataclass
@@ -128,12 +128,6 @@ class ExportedProgram:
         """Raise RuntimeError: the graph's inputs are not the program's arguments."""
         raise RuntimeError("Unable to call ExportedProgram directly. You should use `exported_program.module()` "
                            "instead.")
-
-    def tensors_of_inputs(self) -> list[Tensor]:
-        """Return the tensors of the module, in the order of the graph's inputs."""
-        found: Mapping[str, Any] = {**self._state_dict, **self._constants}
-        return [found[str(spec.target)] for spec in self._graph_signature.input_specs
-                if spec.kind is not InputKind.USER_INPUT]
 
     _report: Any = None  #: of ``draft_export``
     module: Callable[..., GraphModule]  #: see ``unlift``

@@ -53,7 +53,6 @@ REFLECTED = {"add": "radd", "sub": "rsub", "mul": "rmul", "truediv": "rtruediv",
 INPLACE = {getattr(operator, name): getattr(operator, name[1:] if hasattr(operator, name[1:]) else f"{name[1:]}_")
            for name in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior",
                         "ixor", "ilshift", "irshift")}
-NOT_IMPLEMENTED = ConstantVariable(NotImplemented)
 
 
 def binary(tx: Translator, function: Callable[..., Any], left: Variable, right: Variable) -> Variable:

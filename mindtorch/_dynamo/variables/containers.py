@@ -4,7 +4,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ..._base.size import Size
@@ -540,10 +540,6 @@ class CountVariable(Variable):
         return f"{cg.object(self.python_type())}({self.now!r}, {self.step!r})"
 
 
-class RangeVariable(ConstantVariable):
-    """A range, or a slice of constants: the value itself."""
-
-
 class SliceVariable(Variable):
     """A slice, some of whose parts are not constants."""
 
@@ -570,11 +566,6 @@ def equal(tx: Translator, one: Variable, other: Variable) -> bool:
 def contains(tx: Translator, items: list[Variable], wanted: Variable) -> bool:
     """Return whether a value is among items."""
     return any(equal(tx, item, wanted) for item in items)
-
-
-def flat(values: Iterator[Any]) -> list[Any]:
-    """Return the items of iterables in one list."""
-    return [item for value in values for item in value]
 
 
 class FormatVariable(Variable):

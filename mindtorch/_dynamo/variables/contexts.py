@@ -184,21 +184,3 @@ class DecoratedFunction(Variable):
 
     def reconstruct(self, cg: Codegen) -> str:
         return f"{cg.value(self.mode)}({cg.value(self.function)})"
-
-
-class NullContext(Variable):
-    """A context manager without meaning for a graph, for example of the profiler."""
-
-    def __init__(self, kind: type) -> None:
-        self.kind = kind
-
-    def python_type(self) -> type:
-        return self.kind
-
-    def attribute(self, tx: Translator, name: str) -> Variable:
-        if name in ("__enter__", "__exit__"):
-            return BoundBuiltin(self, name)
-        raise Break(f"attribute {name!r} of a {self.kind.__name__}")
-
-    def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
-        return self if name == "__enter__" else ConstantVariable(None)

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -217,8 +216,3 @@ def bind_symbols(env: ShapeEnv, placeholders: Sequence[Any], args: Sequence[Any]
             elif number.__class__ in SYMBOLIC and (-number.node.expr).is_Symbol:
                 found.setdefault(-number.node.expr, -value)
     return found
-
-
-def plain(text: str) -> str:
-    """Return a condition without the locals' dictionary: ``x.size()[0]`` for ``L['x'].size()[0]``."""
-    return re.sub(r"L\['(\w+)'\]", r"\1", text)

@@ -33,8 +33,6 @@ OPERATIONS: dict[Any, Callable[..., Any]] = {
     functions.BitwiseFn_bitwise_or: operator.or_, functions.BitwiseFn_bitwise_xor: operator.xor,
     **{functions.opaque_unary(name): getattr(symbolic, f"_sym_{name}") for name in MATHS},
 }
-#: Operators of the layout's numbers, each with the tensor's method.
-LAYOUT = (("sym_size", "shape"), ("sym_stride", "stride"))
 
 
 class SizeNodes:

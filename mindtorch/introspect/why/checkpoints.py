@@ -12,7 +12,6 @@ from .failure import Failure
 from .wrote import is_module, is_optimizer, is_tensor
 
 LISTED = 6  #: keys at most that are named
-PREFIXES = {"module.": "DataParallel and DistributedDataParallel", "_orig_mod.": "torch.compile"}
 
 
 def _is_state(value: Any) -> bool:

@@ -28,7 +28,6 @@ ndarray = np.ndarray
 #: NumPy's errors for calls it cannot compute.
 REFUSALS = (ValueError, TypeError, IndexError, OverflowError, MemoryError)
 PLAIN = {float32, float64}  #: dtypes in which NumPy agrees with PyTorch and BLAS multiplies
-FEW = 1 << 6  #: up to this many elements, Python numbers beat several NumPy calls
 LARGEST = 3e38  #: surely representable in float32
 
 

@@ -10,9 +10,6 @@ from numba import njit
 from .half import HALVES
 from .writing import FLOATS, SUMS, bits_of, f32, f64, float_of, i32, loop, ordered, plus as plus, u64
 
-#: Below the keys of all numbers.
-LEAST = i32(-2147483648)
-
 
 @njit
 def higher(key: Any, x: Any) -> Any:
