@@ -7,15 +7,16 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from .._autograd.engine import grad as grad_of
+from .._autograd.grad_mode import enable_grad
 from .._base.errors import NAMES, check
 from .._base.layout import Spec
 from .._creation.data import tensor
 from .._dispatch.aten import cat, dropout as drop_out, linear, mkldnn_rnn_layer, mkldnn_rnn_layer_backward, stack
-from .._dtype import float32, int64
+from .._dispatch.local import local
+from .._dtype import float32, float64, int64
 from .._tensor import Tensor
-from . import composites, operator, schemas
-
-LSTM = 2  # oneDNN's number of this mode
+from . import composites, differentiates, operator, schemas
 
 State = tuple[Any, ...]
 
@@ -68,16 +69,16 @@ def layer(step: Step, input: Any, state: State, cell: Cell, reverse: bool) -> tu
     return stack(outputs[::-1] if reverse else outputs, 0), state
 
 
-def fused_lstm_layer(input: Any, state: State, cell: Cell, reverse: bool, train: bool) -> tuple[Any, State]:
-    """As ``layer`` with ``lstm_step``, in one kernel."""
-    hidden, memory = state
+def fused_layer(step: Step, input: Any, state: State, cell: Cell, reverse: bool, train: bool) -> tuple[Any, State]:
+    """As ``layer``, in one kernel."""
     b_ih, b_hh = cell.b_ih, cell.b_hh
     if b_ih is None:
         b_ih = b_hh = cell.w_ih.new_zeros(cell.w_ih.size(0))
-    output, hidden, memory, _ = mkldnn_rnn_layer(
-        input, cell.w_ih, cell.w_hh, b_ih, b_hh, hidden, memory, reverse, [], LSTM, memory.size(1), 1,
+    hidden, memory = state if len(state) == 2 else (*state, state[0].new_empty(0))
+    output, *ends, _ = mkldnn_rnn_layer(
+        input, cell.w_ih, cell.w_hh, b_ih, b_hh, hidden, memory, reverse, [], MODES.index(step), hidden.size(1), 1,
         cell.b_ih is not None, False, False, train)
-    return output, (hidden, memory)
+    return output, tuple(ends[:len(state)])
 
 
 def packed_layer(step: Step, data: Any, batch_sizes: Sequence[int], state: State, cell: Cell,
@@ -142,8 +143,8 @@ def network(step: Step, input: Any, batch_sizes: Sequence[int] | None, states: S
     check_together(input, params, states)
     projected = len(states) == 2 and states[0].size(2) != states[1].size(2)
     cells = cells_of(params, has_biases, projected)
-    fused = (step is lstm_step and batch_sizes is None and not projected and input.device.type == "cpu"
-             and input.dtype == float32 and input.numel())
+    fused = (batch_sizes is None and not projected and input.device.type == "cpu" and input.numel()
+             and input.dtype in (float32, float64) and (step is lstm_step or "cpu" not in (local.autocast or ())))
     directions = 2 if bidirectional else 1
     begin = ([part.select(0, i) for part in states] for i in range(len(cells))) if fused else zip(
         *(part.unbind(0) for part in states), strict=True)
@@ -153,7 +154,7 @@ def network(step: Step, input: Any, batch_sizes: Sequence[int] | None, states: S
         for direction in range(directions):
             at, reverse = directions * number + direction, direction == 1
             if fused:
-                output, end = fused_lstm_layer(input, begins[at], cells[at], reverse, train)
+                output, end = fused_layer(step, input, begins[at], cells[at], reverse, train)
             elif batch_sizes is None:
                 output, end = layer(step, input, begins[at], cells[at], reverse)
             else:
@@ -296,7 +297,7 @@ operator("gru_cell", autocast="npu lower")
 schemas("""
 operator only:
     pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str padding_side="right") -> Tensor  # `sequences` in one tensor, each continued with `padding_value` up to the length of the longest.
-    mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, bool batch_first, bool train) -> (Tensor result0, Tensor result1, Tensor result2, Tensor result3)  # One direction of one layer of long short-term memory over `input` in a single kernel: outputs, hidden and cell state, and what its derivative needs.
+    mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, bool batch_first, bool train) -> (Tensor result0, Tensor result1, Tensor result2, Tensor result3)  # One direction of one layer of a recurrent network over `input` in a single kernel: outputs, hidden and cell state, and what its derivative needs.
     mkldnn_rnn_layer_backward(Tensor input, Tensor weight1, Tensor weight2, Tensor weight3, Tensor weight4, Tensor hx_, Tensor cx_tmp, Tensor output, Tensor hy_, Tensor cy_, Tensor? grad_output, Tensor? grad_hy, Tensor? grad_cy, bool reverse, int mode, int hidden_size, int num_layers, bool has_biases, bool train, bool bidirectional, int[] batch_sizes, bool batch_first, Tensor workspace) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)
 """)  # noqa: E501
 
@@ -305,9 +306,8 @@ def meta_mkldnn_rnn_layer(input: Any, weight0: Any, weight1: Any, weight2: Any, 
                           *options: Any) -> tuple[Spec, ...]:
     steps, batch, _ = input.shape
     hidden, dtype = hx_.shape[1], input._dtype
-    state = Spec((batch, hidden), dtype)
-    # what the derivative needs: four gates and the cell state of each step
-    return Spec((steps, batch, hidden), dtype), state, state, Spec((5, steps, batch, hidden), dtype)
+    return (Spec((steps, batch, hidden), dtype), Spec((batch, hidden), dtype), Spec(tuple(cx_.shape), dtype),
+            Spec((PLANES[options[2]], steps, batch, hidden), dtype))
 
 
 def meta_mkldnn_rnn_layer_backward(input: Tensor, *tensors: Any) -> tuple[Spec, ...]:
@@ -328,10 +328,23 @@ def pad_sequence(sequences: Sequence[Any], batch_first: bool = False, padding_va
     return out
 
 
-def lstm_grads(grads: Any, input: Any, weight0: Any, weight1: Any, weight2: Any, weight3: Any, hx_: Any, cx_: Any,
+def layer_grads(step: Step, grads: Any, inputs: tuple[Any, ...], reverse: bool) -> list[Any]:
+    """Return the gradients of a layer's inputs by operators that have derivatives."""
+    with enable_grad():
+        input, w_ih, w_hh, b_ih, b_hh, *state = own = [x.view_as(x).requires_grad_() for x in inputs]
+        output, ends = layer(step, input, tuple(state if step is lstm_step else state[:1]),
+                             Cell(w_ih, w_hh, b_ih, b_hh), reverse)
+    found, given = zip(*[pair for pair in zip((output, *ends), grads, strict=False) if pair[1] is not None],
+                       strict=True)
+    return list(grad_of(found, own, given, create_graph=True, allow_unused=True))
+
+
+def fused_grads(grads: Any, input: Any, weight0: Any, weight1: Any, weight2: Any, weight3: Any, hx_: Any, cx_: Any,
                reverse: bool, batch_sizes: Any, mode: int, hidden_size: int, num_layers: int, has_biases: bool,
                bidirectional: bool, batch_first: bool, train: bool, result0: Any, result1: Any, result2: Any,
                result3: Any) -> Any:
+    if differentiates(input, weight0, weight1, weight2, weight3, hx_, cx_, *(g for g in grads if g is not None)):
+        return layer_grads(MODES[mode], grads, (input, weight0, weight1, weight2, weight3, hx_, cx_), reverse)
     return mkldnn_rnn_layer_backward(
         input, weight0, weight1, weight2, weight3, hx_, cx_, result0, result1, result2, grads[0], grads[1],
         grads[2], reverse, mode, hidden_size, num_layers, has_biases, train, bidirectional, batch_sizes, batch_first,
@@ -340,8 +353,11 @@ def lstm_grads(grads: Any, input: Any, weight0: Any, weight1: Any, weight2: Any,
 
 composites(pad_sequence)
 operator("mkldnn_rnn_layer", meta_mkldnn_rnn_layer, autocast="cpu lower", outputs=(0, 1, 2),
-         jointly={"input, weight0, weight1, weight2, weight3, hx_, cx_": lstm_grads})
+         jointly={"input, weight0, weight1, weight2, weight3, hx_, cx_": fused_grads})
 operator("mkldnn_rnn_layer_backward", meta_mkldnn_rnn_layer_backward)
+
+MODES = relu_step, tanh_step, lstm_step, gru_step  # by oneDNN's numbers
+PLANES = 0, 0, 5, 4  # of what the derivative needs, each a number of every step and hidden state
 
 for name, step in {"rnn_tanh": tanh_step, "rnn_relu": relu_step, "lstm": lstm_step, "gru": gru_step}.items():
     padded, packed = rows(step)

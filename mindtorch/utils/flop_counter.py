@@ -115,6 +115,19 @@ def conv_backward_flop(grad_out_shape: Shape, x_shape: Shape, w_shape: Shape, _b
     return count
 
 
+@register_flop_formula(aten.mkldnn_rnn_layer)
+def rnn_layer_flop(x_shape: Shape, w_ih_shape: Shape, w_hh_shape: Shape, *args: Any, **kwargs: Any) -> int:
+    """Count the products of inputs and hidden states of each step."""
+    steps, batch, _ = x_shape
+    return 2 * steps * batch * (prod(w_ih_shape) + prod(w_hh_shape))
+
+
+@register_flop_formula(aten.mkldnn_rnn_layer_backward)
+def rnn_layer_backward_flop(*shapes: Any, **kwargs: Any) -> int:
+    """Count the gradients of either factor of each product."""
+    return 2 * rnn_layer_flop(*shapes[:3])
+
+
 def sdpa_flop_count(query_shape: Shape, key_shape: Shape, value_shape: Shape) -> int:
     """Count the scores, and the values weighted by them, of (batch, heads, length, width)."""
     batch, heads, length, width = query_shape

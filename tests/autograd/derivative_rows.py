@@ -109,6 +109,9 @@ CALLS: dict[str, Callable[[], tuple[Any, ...]]] = {
         lambda image, padding, padded: (grid(*padded), grid(*image).detach(), padding), *PADDINGS[n])
        for kind in ("reflection", "replication") for n in PADDINGS},
     "aminmax": lambda: (grid(2, 3),),
+    "mkldnn_rnn_layer": lambda: (
+        grid(2, 1, 2), grid(6, 2), grid(6, 2), grid(6), grid(6), grid(1, 2), grid(0), False, [], 3, 2, 1, True, False,
+        False, True),
     "channel_shuffle": lambda: (grid(1, 4, 2, 2), 2),
     "col2im": lambda: (grid(1, 4, 9), (4, 4), (2, 2), (1, 1), (0, 0), (1, 1)),
     "embedding": lambda: (grid(4, 3), SOME_ROWS),
@@ -189,8 +192,6 @@ UNREACHED = {
     ("_ctc_loss", "log_probs"): "has no second derivative, as in PyTorch; see tests/nn/test_sequence_losses.py",
     ("_standard_gamma", "self"): "the numbers drawn depend on the rate by rejection; see tests/distributions",
     ("_standard_gamma_grad", "self"): "refuses, as PyTorch's",
-    ("mkldnn_rnn_layer", "input, weight0, weight1, weight2, weight3, hx_, cx_"):
-        "has no second derivative, as in PyTorch; see tests/nn/test_recurrent.py",
     ("atanh_", "self"): "refuses, as PyTorch's",
     ("asinh_", "self"): "refuses, as PyTorch's",
     ("acosh_", "self"): "refuses, as PyTorch's",

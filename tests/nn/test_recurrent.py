@@ -61,11 +61,50 @@ def test_lstm_projects_its_hidden_state(packed: bool, bidirectional: bool) -> No
     compare(lambda lib: run(lib, "LSTM", packed, proj_size=2, num_layers=2, bidirectional=bidirectional))
 
 
-def test_lstm_of_float32_is_one_operator_a_layer_and_direction() -> None:
-    network = mindtorch.nn.LSTM(3, 4, 2, bidirectional=True)
+@pytest.mark.parametrize("cls", CLASSES)
+def test_a_network_is_one_operator_a_layer_and_direction(cls: str) -> None:
+    network = getattr(mindtorch.nn, cls)(3, 4, 2, bidirectional=True)
     with mindtorch.observe() as trace:
         network(mindtorch.randn(5, 2, 3))
     assert [event.op for event in trace].count("mkldnn_rnn_layer") == 4
+
+
+UNITS = [("RNN", {}), ("RNN", {"nonlinearity": "relu"}), ("LSTM", {}), ("GRU", {})]
+
+
+@pytest.mark.parametrize(("cls", "options"), UNITS, ids=str)
+def test_gradients_have_gradients(cls: str, options: dict) -> None:
+    def program(lib):
+        network, x = getattr(lib.nn, cls)(3, 4, **options), lib.arange(30.0).reshape(5, 2, 3).sin().requires_grad_()
+        grads = lib.autograd.grad(network(x)[0].sin().sum(), [x, *network.parameters()], create_graph=True)
+        return lib.autograd.grad(sum((grad * grad).sum() for grad in grads), [x, *network.parameters()])
+
+    compare(program)
+
+
+@pytest.mark.parametrize(("cls", "options"), UNITS, ids=str)
+def test_networks_have_tangents_and_are_mapped_over_batches(cls: str, options: dict) -> None:
+    network, x = getattr(mindtorch.nn, cls)(3, 4, **options), mindtorch.arange(60.0).reshape(2, 5, 2, 3).sin()
+
+    def output(x):
+        return network(x)[0]
+
+    mapped = mindtorch.func.vmap(output)(x)
+    mindtorch.testing.assert_close(mapped, mindtorch.stack([output(part) for part in x]))
+    tangents = mindtorch.func.jvp(output, (x[0],), (x[1],))[1]
+    slope = (output(x[0] + 1e-2 * x[1]) - output(x[0] - 1e-2 * x[1])) / 2e-2
+    mindtorch.testing.assert_close(tangents, slope, rtol=1e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize("cls", ["RNN", "GRU"])
+def test_autocast_casts_the_products_of_each_step(cls: str) -> None:
+    def program(lib):
+        network = getattr(lib.nn, cls)(3, 4)
+        with lib.autocast("cpu", lib.bfloat16):
+            output = network(lib.arange(30.0).reshape(5, 2, 3).sin())[0]
+        return str(output.dtype).partition(".")[2], output.float().round(decimals=1)
+
+    compare(program)
 
 
 def test_pipeline_mode_knows_the_shapes_before_it_computes() -> None:

@@ -1,4 +1,4 @@
-"""Steps of long short-term memory."""
+"""Steps of recurrent networks."""
 from __future__ import annotations
 
 from typing import Any
@@ -21,6 +21,20 @@ def tanh_of(x: Any) -> Any:
     return x * polynomial(x * x, TANH) if abs(x) < NEAR else far if x > f32(0) else -far
 
 
+@njit
+def sigmoid_of_halves(x: Any, y: Any, out: Any) -> None:
+    """Compute the sigmoid of twice the sum with what stands in ``out``."""
+    for i in range(len(out)):
+        out[i] = f32(1) / (f32(1) + exp(f32(-2) * (x[i] + out[i] + y[i])))
+
+
+@njit
+def of_sigmoid(grad: Any, factor: Any, y: Any, out: Any) -> None:
+    """Compute the gradient of the input of a sigmoid with value ``y``, given the products that yield that of ``y``."""
+    for i in range(len(out)):
+        out[i] = grad[i] * factor[i] * y[i] * (f32(1) - y[i])
+
+
 @loop(STATES, "float32[:,:,::1]", PLANES, PLANES, PLANES, "int64")
 def lstm_step(states: Any, product: Any, bias: Any, memory: Any, hidden: Any, step: Any) -> None:
     """Compute the gates and the next states of a step, given the products (batch, gate, size) of the hidden states.
@@ -31,8 +45,7 @@ def lstm_step(states: Any, product: Any, bias: Any, memory: Any, hidden: Any, st
         for gate in range(4):
             line, result, added = product[row, gate], states[gate, step, row], bias[gate]
             if gate < 3:
-                for i in range(len(line)):
-                    result[i] = f32(1) / (f32(1) + exp(f32(-2) * (line[i] + result[i] + added[i])))
+                sigmoid_of_halves(line, added, result)
             else:
                 for i in range(len(line)):
                     result[i] = tanh_of(line[i] + result[i] + added[i])
@@ -61,17 +74,56 @@ def lstm_step_backward(states: Any, memory: Any, grad_output: Any, grad_hidden: 
             tanh[i] = tanh_of(kept[i])
         for i in range(len(kept)):
             of_memory[i] += of_hidden[i] * leaving[i] * (f32(1) - tanh[i] * tanh[i])
-        result = gates[row, 2]
-        for i in range(len(kept)):
-            result[i] = of_hidden[i] * tanh[i] * leaving[i] * (f32(1) - leaving[i])
-        result = gates[row, 0]
-        for i in range(len(kept)):
-            result[i] = of_memory[i] * candidate[i] * entering[i] * (f32(1) - entering[i])
-        result = gates[row, 1]
-        for i in range(len(kept)):
-            result[i] = of_memory[i] * before[i] * forget[i] * (f32(1) - forget[i])
+        of_sigmoid(of_hidden, tanh, leaving, gates[row, 2])
+        of_sigmoid(of_memory, candidate, entering, gates[row, 0])
+        of_sigmoid(of_memory, before, forget, gates[row, 1])
         result = gates[row, 3]
         for i in range(len(kept)):
             result[i] = of_memory[i] * entering[i] * (f32(1) - candidate[i] * candidate[i])
         for i in range(len(kept)):
             of_memory[i] *= forget[i]
+
+
+@loop(STATES, "float32[:,:,::1]", PLANES, PLANES, PLANES, "int64")
+def gru_step(states: Any, product: Any, bias: Any, before: Any, hidden: Any, step: Any) -> None:
+    """As ``lstm_step``: ``states`` holds reset gate, update gate, candidate and the candidate's product with the hidden
+    state, of which the first three are the inputs' products. The last bias is that of the candidate's.
+    """
+    for row in range(len(before)):
+        for gate in range(2):
+            sigmoid_of_halves(product[row, gate], bias[gate], states[gate, step, row])
+        reset, update, candidate, kept = (states[0, step, row], states[1, step, row], states[2, step, row],
+                                          states[3, step, row])
+        line, added, entering = product[row, 2], bias[2], bias[3]
+        for i in range(len(kept)):
+            kept[i] = line[i] + added[i]
+        for i in range(len(kept)):
+            candidate[i] = tanh_of(candidate[i] + entering[i] + reset[i] * kept[i])
+        given, shown = before[row], hidden[row]
+        for i in range(len(kept)):
+            shown[i] = (given[i] - candidate[i]) * update[i] + candidate[i]
+
+
+@loop(STATES, PLANES, PLANES, PLANES, PLANES, "float32[:,:,::1]", PLANES, "int64")
+def gru_step_backward(states: Any, hidden: Any, grad_output: Any, grad_hidden: Any, carried: Any, gates: Any,
+                      fresh: Any, step: Any) -> None:
+    """As ``lstm_step_backward``: of the gates' gradients the first one is that of the candidate's product with the
+    hidden state, the last one that of its product with the input.
+    """
+    for row in range(len(hidden)):
+        reset, update, candidate, kept = (states[0, step, row], states[1, step, row], states[2, step, row],
+                                          states[3, step, row])
+        of_hidden, passed, given, before = grad_hidden[row], carried[row], grad_output[row], hidden[row]
+        change, of_candidate, of_kept = fresh[row], gates[row, 3], gates[row, 0]
+        for i in range(len(kept)):
+            of_hidden[i] += given[i] + passed[i]
+        for i in range(len(kept)):
+            passed[i] = of_hidden[i] * update[i]
+        for i in range(len(kept)):
+            change[i] = before[i] - candidate[i]
+        for i in range(len(kept)):
+            of_candidate[i] = of_hidden[i] * (f32(1) - update[i]) * (f32(1) - candidate[i] * candidate[i])
+        for i in range(len(kept)):
+            of_kept[i] = of_candidate[i] * reset[i]
+        of_sigmoid(of_candidate, kept, reset, gates[row, 1])
+        of_sigmoid(of_hidden, change, update, gates[row, 2])
