@@ -30,6 +30,7 @@ AT_INDICES: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "index_fill": lambda x, at, rows, y: x.index_fill(1, rows, 2),
     "index_put": lambda x, at, rows, y: x.index_put((rows,), y),
     "index_put and add": lambda x, at, rows, y: x.index_put((rows, at[:, 0]), y[:, 1], accumulate=True),
+    "index_put and add, broadcast": lambda x, at, rows, y: x.view(-1).index_put((at,), y[0], accumulate=True),
     "take_along_dim": lambda x, at, rows, y: x.take_along_dim(at, 0),
     "take_along_dim, broadcast": lambda x, at, rows, y: x[:1].take_along_dim(at, 1),
     "scatter_reduce of truth values": lambda x, at, rows, y: (x > 1).scatter_reduce(0, at, y > 1, "amax"),

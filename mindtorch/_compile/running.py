@@ -9,12 +9,12 @@ from numpy.lib.stride_tricks import as_strided
 from .._backends.common.pointwise import Pointwise
 from .._backends.cpu.ops import CPU_KERNELS
 from .._backends.cpu.rows import fit, shares_memory
-from .._base.layout import Spec
+from .._base.layout import Spec, contiguous_strides
 from .._dispatch import dispatcher
 from .._dispatch.dispatcher import TENSOR_TYPES, registry
 from .._dispatch.keys import CPU, NONCONTIGUOUS
 from .._dtype import DTYPES, RARE, DType
-from .._tensor import Tensor, from_array
+from .._tensor import Tensor, empty_tensor, from_array
 from .graph import Step
 
 ndarray = np.ndarray
@@ -67,10 +67,10 @@ class Extern:
     are dispatched.
     """
 
-    __slots__ = ("op", "specs", "row")
+    __slots__ = ("op", "specs", "row", "is_view")
 
     def __init__(self, step: Step) -> None:
-        self.op, self.specs, self.row = step.op, specs_of(step), row_of(step)
+        self.op, self.specs, self.row, self.is_view = step.op, specs_of(step), row_of(step), step.makes_view
 
     def __call__(self, *args: Any) -> Any:
         return self.run(self.specs, args)
@@ -78,7 +78,7 @@ class Extern:
     def run(self, specs: Any, args: tuple[Any, ...]) -> Any:
         """Compute outputs of these specs."""
         if self.row is None or dispatcher.mode:
-            return self.dispatched(args)
+            return self.dispatched(specs, args)
         try:
             made = self.row(*args)
             if specs.__class__ is Spec:
@@ -86,7 +86,7 @@ class Extern:
             return [item if spec is None else self.fitted(item, spec, args)
                     for item, spec in zip(made, specs, strict=True)]
         except Exception:  # dispatched, the operator raises the same error and names its call
-            return self.dispatched(args)
+            return self.dispatched(specs, args)
 
     def fitted(self, array: Any, spec: Spec, args: Any) -> np.ndarray:
         """Return a row's result in its recorded layout."""
@@ -97,12 +97,25 @@ class Extern:
                 return array
         return fit(self.op, array, spec, args)._array  # type: ignore[return-value]
 
-    def dispatched(self, args: Any) -> Any:
+    def dispatched(self, specs: Any, args: tuple[Any, ...]) -> Any:
         result = self.op.call(*[wrapped(arg) for arg in args])
-        if result.__class__ is Tensor:
-            return result._array
-        return tuple([item._array if item.__class__ in TENSOR_TYPES else item for item in result]) if isinstance(
-            result, (list, tuple)) else result
+        if isinstance(result, (list, tuple)):
+            return tuple([self.laid_out(item, spec) for item, spec in zip(result, specs, strict=True)])
+        return self.laid_out(result, specs)
+
+    def laid_out(self, result: Any, spec: Spec) -> Any:
+        """Return a result's array in its recorded layout, unless it is a view. An array's strides along dimensions of
+        one element are not the recorded ones, and may lead an operator to another order.
+        """
+        if result.__class__ not in TENSOR_TYPES:
+            return result
+        array, stride = result._array, contiguous_strides(spec.shape) if spec.stride is None else spec.stride
+        if self.is_view or not array.size or all(size == 1 or step == array.itemsize * wanted for size, step, wanted in
+                                                 zip(array.shape, array.strides, stride, strict=True)):
+            return array
+        out: Any = empty_tensor(spec)._array
+        out[...] = array
+        return out
 
     def __repr__(self) -> str:
         return f"aten::{self.op.name}"

@@ -469,6 +469,20 @@ def test_an_operator_that_a_program_calls_raises_as_it_does_alone() -> None:
     assert raised[0] == raised[1] and len(entries(compiled)) == 1
 
 
+def test_results_lie_as_recorded_though_strides_along_single_elements_differ() -> None:
+    """Which of two orders a product keeps depends on these strides, which arrays inside a program need not have."""
+    def product(x, y):
+        return x[:, :, None].permute(2, 0, 1)[:, :, :1] * y[:, :, None].permute(1, 2, 0)
+
+    x, y = torch.arange(9.0).reshape(3, 3), torch.tensor([[1.0, 2.0, 3.0]])
+    expected = product(x, y)
+    made = torch.compile(product)(x, y)
+    assert made.stride() == expected.stride() == (1, 3, 9)
+    assert made.as_strided((9,), (1,)).tolist() == expected.as_strided((9,), (1,)).tolist()
+    equation = torch.compile(lambda x, y: torch.einsum("ij,jk->ki", x, y))
+    assert equation(x, y).tolist() == torch.einsum("ij,jk->ki", x, y).tolist()
+
+
 def test_an_operator_has_a_name_for_each_layout_of_its_results() -> None:
     compiled = torch.compile(lambda x: (x.mean(0), x.mean(1), x.mean(), x.mean(0, True), (x + 1).mean(1)))
     x = torch.arange(6.).view(2, 3)

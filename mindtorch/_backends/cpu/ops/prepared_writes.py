@@ -49,7 +49,7 @@ def combine_at(ufunc: Any, x: Array, places: Array, values: Array) -> None:
             loop := loops.at_each[ufunc.__name__].compiled(PASSES * values.size, x, values)) is not None:
         loop(x.reshape(1, -1, 1), places.reshape(1, -1, 1), values.reshape(1, -1, 1))
     else:
-        ufunc.at(x, places, values)
+        update_at(ufunc, x, (places,), values)
 
 
 def reducing(reduce: str, dtype: np.dtype, wide: np.dtype, include_self: bool = True) -> Callable[..., None]:
