@@ -310,6 +310,19 @@ def test_float32_adds_up_as_accurately_as_in_pytorch(shape: tuple[int, ...], cal
     assert error <= max(2 * theirs, 1e-6)
 
 
+@pytest.mark.parametrize("shape, dims", [((4, 64, 16, 8), (0, 2)), ((4, 64, 16, 8), (2,)), ((4, 64, 16, 8), (0, 1, 2)),
+                                         ((3, 700, 5), (1,)), ((9000, 3), (0,)), ((8, 16, 33, 33), (2, 3)),
+                                         ((8, 16, 33, 33), (0, 2, 3)), ((40, 1100), (1,)), ((5, 64, 7), (0, 1))])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_short_rows_and_boxes_add_up_as_in_pytorch(shape: tuple[int, ...], dims: tuple[int, ...],
+                                                   keepdim: bool) -> None:
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(3))
+    for name, dtype in ((name, dtype) for name in ("sum", "mean") for dtype in ("float32", "float64", "bfloat16")):
+        mine, theirs = (getattr(y.to(getattr(lib, dtype)), name)(dims, keepdim=keepdim)
+                        for lib, y in ((mindtorch, port(x, mindtorch)), (torch, x)))
+        assert_same(mine, theirs, rtol=1e-2 if dtype == "bfloat16" else 1e-5, atol=1e-4 if dtype != "bfloat16" else 1)
+
+
 IN_ORDER: dict[str, tuple[tuple[int, ...], Call]] = {
     "sum of some rows": ((17, 640), lambda lib, x: x.sum(0)),
     "sum of rows": ((700, 192), lambda lib, x: x.sum(0)),

@@ -243,7 +243,7 @@ def at_once(scale: float | None, query: Array, key: Array, value: Array, dropout
         scores -= top[..., None]
     np.exp(scores, scores)
     columns = scores.shape[3]
-    ones = ONES[scores.dtype.char][columns] if columns <= FEW else np.ones(columns, scores.dtype)
+    ones = ONES[scores.dtype.char][:columns] if columns <= FEW else np.ones(columns, scores.dtype)
     weight = np.matmul(scores, ones, out=by_position(scores.shape[:3], scores.dtype))
     empty = None if safe else weight == 0
     if empty is not None:
@@ -279,7 +279,7 @@ def in_blocks(scale: float | None, query: Array, key: Array, value: Array, dropo
                 largest[largest == -np.inf] = 0
                 scores -= largest[..., None]
             np.exp(scores, out=scores)
-            ones = ONES[scores.dtype.char][columns] if columns <= FEW else np.ones(columns, scores.dtype)
+            ones = ONES[scores.dtype.char][:columns] if columns <= FEW else np.ones(columns, scores.dtype)
             np.matmul(scores, ones, out=weight[:, rows])  # faster than an extra column
             np.matmul(scores, heads.value[:, :columns], out=found[:, rows])
         empty = None if safe and heads.mask is None else weight == 0  # no row of safe, unmasked scores is empty

@@ -26,15 +26,15 @@ from . import AT_ONCE, CPU_KERNELS
 #: FEW, SOME: most elements that are summed row by row, for any number of rows and for few rows. LEVELS: levels of
 #: PyTorch's cascade, for larger sums.
 FEW, SOME, LEVELS = 512, 1 << 13, 4
-#: Most rows that are summed one after the other.
-SHORT = 128
+#: Most rows that are summed one after the other, and columns that PyTorch, too, does not add up in vectors.
+ROWS, VECTORS = 64, 32
 #: Lines that are so short are multiplied column by column.
 FEW_COLUMNS = 16
-#: Vectors of ones, by dtype letter and length.
-ONES = {kind: [np.ones(FEW, kind)[:count] for count in range(FEW + 1)] for kind in "fd"}
 #: MANY: elements from which on lines of at least LINE elements are summed by SIMD, in pieces of PIECE, and all elements
 #: in pieces of PART.
 MANY, LINE, PIECE, PART = 1 << 15, 64, 1 << 11, 1 << 9
+#: Ones, by dtype letter.
+ONES = {kind: np.ones(PIECE, kind) for kind in "fd"}
 #: Fewer elements are summed in float64 where NumPy's conversion takes no longer than the steps of the cascade.
 WIDENED = 1 << 17
 #: float32 variances that are smaller, or infinite, are recomputed: their squares may exceed float32's range.
@@ -153,34 +153,46 @@ def count(x: np.ndarray, axis: Ints) -> int:
 
 # -- sums ----------------------------------------------------------------------------------------------------
 
-def by_ones(x: np.ndarray, axis: int) -> Settled | None:
-    """Return the function that sums few float32 or float64 numbers along an axis by a product with ones, in a quarter
-    of NumPy's time. Handles the last axis, or the first of a matrix; returns None for others.
+def by_ones(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Settled | None:
+    """Return the function that sums contiguous float32 or float64 numbers by products with ones, in a quarter of
+    NumPy's time, for each run of adjacent axes; None for long lines, and for rows that PyTorch adds up in vectors.
     """
-    count, last = x.shape[axis], x.ndim - 1
-    if axis == last and count <= FEW:
-        ones = ONES[x.dtype.char][count]
-        if not last:
-            return ones.dot
-        return (lambda x: x.dot(ones)) if last < 2 else (lambda x: x.reshape(-1, count).dot(ones).reshape(x.shape[:-1]))
-    return ONES[x.dtype.char][count].dot if last == 1 and count <= SHORT else None
+    end = next((i for i, a in enumerate(axis) if a > axis[0] + i), len(axis))  # of the first run
+    first, after = axis[0], x.shape[axis[end - 1] + 1:]
+    number, last = count(x, axis[:end]), prod(after)
+    shape = tuple([1 if a in axis else size for a, size in enumerate(x.shape) if keepdims or a not in axis])
+    if end < len(axis):
+        rest = by_ones(np.empty((*x.shape[:first], *[1] * end, *after), x.dtype), axis[end:])
+        begin = rest and by_ones(x, axis[:end], True)
+        return begin and (lambda x: rest(begin(x)).reshape(shape))  # type: ignore[misc]
+    if 1 < last < VECTORS and x.size > SOME:
+        return lambda x: of_short_rows(x.reshape(-1, number, last)).reshape(shape)
+    if number > (PIECE if last == 1 else ROWS) or (last > 1 and x.size > SOME):
+        return None
+    ones = ONES[x.dtype.char][:number]
+    if x.ndim == 2 and not keepdims:
+        return (lambda x: x.dot(ones)) if first else ones.dot
+    if last == 1:
+        return (lambda x: x.reshape(-1, number).dot(ones).reshape(shape)) if first else (
+            lambda x: ones.dot(x.reshape(-1)).reshape(shape))
+    return (lambda x: np.matmul(ones, x.reshape(-1, number, last)).reshape(shape)) if first else (
+        lambda x: ones.dot(x.reshape(number, last)).reshape(shape))
 
 
 def few_summed(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
-    """Return the function that sums integers or few float32 or float64 numbers; None for others."""
+    """Return the function that sums integers or float32 or float64 numbers that are not many; None for others."""
     if x.dtype.char in "lq":
         return lambda x: add(x, axis, None, None, keepdims)
-    if x.dtype.char not in ONES or not axis:
+    if x.dtype.char not in ONES or not axis or x.size >= LARGE:
         return None
     if len(axis) == x.ndim and not keepdims and x.size < MANY:
         if x.size > FEW:
             return lambda x: add(x, None)
-        ones = ONES[x.dtype.char][x.size]
+        ones = ONES[x.dtype.char][:x.size]
         return ones.dot if x.ndim == 1 < x.size else partial(np.vdot, ones)  # dot adds no 0 to a single -0
-    if x.size <= SOME and len(axis) == 1 and not keepdims and (settled := by_ones(x, axis[0])):
+    if (settled := None if len(axis) == x.ndim else by_ones(x, axis, keepdims)):
         return settled
-    lines = x.size < MANY and axis == (x.ndim - 1,) and x.flags.c_contiguous and (
-        x.size <= SOME or not 1 < x.shape[-1] < LINE)  # which ``total`` sums so, after all its checks
+    lines = x.size < MANY and axis == (x.ndim - 1,)  # which ``total`` sums so, after all its checks
     return (lambda x: add(x, axis, None, None, keepdims)) if lines or x.size <= FEW else None
 
 
@@ -204,6 +216,10 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
         return add(x, axis, None, None, keepdims)
     if x.dtype.kind in "biu":
         return add(x, axis, np.int64, keepdims=keepdims)
+    if 1 < len(axis) < x.ndim and axis[0] == x.ndim - len(axis) and x.flags.c_contiguous:  # all lines of a box
+        before = x.shape[:axis[0]]
+        sums = total(x.reshape(*before, count(x, axis)), axis[:1])
+        return np.reshape(sums, (*before, *[1] * len(axis))) if keepdims else sums
     if x.size >= MANY and x.dtype.kind == "f" and x.flags.c_contiguous:
         if len(axis) == x.ndim:
             return np.reshape(sum_of_all(x), (1,) * x.ndim if keepdims else ())
@@ -216,13 +232,16 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
         return sums.reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims]) if axis == last else total(
             sums[..., None], axis, keepdims)
     if x.size >= MANY and x.flags.f_contiguous and not x.flags.c_contiguous:
-        return np.asarray(total(x.T, tuple([x.ndim - 1 - a for a in axis]), keepdims)).T
+        return np.asarray(total(x.T, tuple([x.ndim - 1 - a for a in reversed(axis)]), keepdims)).T
     if len(axis) == x.ndim > 1 and x.dtype.kind == "f":  # a view
         return (add(x, axis, np.float64, keepdims=keepdims).astype(x.dtype) if x.size < WIDENED else
-                total(np.asarray(total(x, last, True)), axis, keepdims))
-    short, least = 16 if x.size > SOME else SHORT, min(map(abs, x.strides), default=0)
+                total(np.ascontiguousarray(total(x, last, True)), axis, keepdims))
+    short, least = 16 if x.size > SOME else ROWS, min(map(abs, x.strides), default=0)
     for a in axis:
-        if x.shape[a] > short and abs(x.strides[a]) > least:
+        n, columns = x.shape[a], prod(x.shape[a + 1:])
+        if x.size > SOME and n > 1 and 1 < columns < VECTORS and x.flags.c_contiguous and x.dtype.char in ONES:
+            x = of_short_rows(x.reshape(-1, n, columns)).reshape((*x.shape[:a], 1, *x.shape[a + 1:]))
+        elif n > short and abs(x.strides[a]) > least:
             x = cascade(x, a)
     return add(x, axis, keepdims=keepdims)
 
@@ -267,6 +286,17 @@ def by_rows(loop: Callable[..., None], x: np.ndarray, step: int) -> tuple[np.nda
     return sums[:len(x) // rows].reshape(-1, *x.shape[1:]), [some.reshape(1, *x.shape[1:]) for some in over], done
 
 
+def of_short_rows(x: np.ndarray) -> np.ndarray:
+    """Sum boxes (count, rows, columns) over their rows, by BLAS: blocks of rows, and blocks of their sums."""
+    boxes, n, columns = x.shape
+    ones = ONES[x.dtype.char]
+    if n <= ROWS:
+        return np.matmul(ones[:n], x)
+    whole = n - n % ROWS
+    blocks = np.matmul(ones[:ROWS], x[:, :whole].reshape(boxes, n // ROWS, ROWS, columns))
+    return of_short_rows(blocks) if whole == n else of_short_rows(blocks) + np.matmul(ones[:n - whole], x[:, whole:])
+
+
 def by_loop(loop: loops.Loop, x: np.ndarray, *settings: Any) -> Callable[[np.ndarray], np.ndarray] | None:
     """Return a function that reduces the last axis by a loop over float32 lines, in blocks; None if there is none."""
     if x.dtype.char not in "fH" or (compiled := loop.compiled(x.size)) is None:  # H: bits of half precision
@@ -290,9 +320,11 @@ def by_pieces(of_lines: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np
 
 
 def in_vectors(x: np.ndarray) -> np.ndarray:
-    """Sum along the last axis by ``einsum``, which uses SIMD; some lines by BLAS, which uses more sums at a time."""
-    if LINE <= x.shape[-1] <= FEW and x.dtype.char in ONES:
-        return np.asarray(np.vecdot(x, ONES[x.dtype.char][x.shape[-1]]))
+    """Sum along the last axis: short lines by BLAS, which does not restart for each, others by ``einsum``, which uses
+    SIMD.
+    """
+    if x.shape[-1] <= PIECE and x.dtype.char in ONES and x.flags.c_contiguous:
+        return np.asarray(x.reshape(-1, x.shape[-1]).dot(ONES[x.dtype.char][:x.shape[-1]])).reshape(x.shape[:-1])
     return np.asarray(np.einsum("...i->...", x))
 
 
@@ -503,7 +535,7 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray, both: bool = F
             return narrowed(run, x.dtype)
         number, divisor, kept, double = np.float64(count(x, axis)), np.float64(freedom), x.dtype, np.dtype(np.float64)
         shape = tuple([1 if a in axis else n for a, n in enumerate(x.shape) if keepdim or a not in axis])
-        order, ones = (*[a for a in range(x.ndim) if a not in axis], *axis), ONES["d"][count(x, axis)]
+        order, ones = (*[a for a in range(x.ndim) if a not in axis], *axis), ONES["d"][:count(x, axis)]
 
         def few(x: np.ndarray) -> Any:
             wide = x.transpose(order).astype(double, "C").reshape(-1, ones.size)

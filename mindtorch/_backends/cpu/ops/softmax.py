@@ -61,11 +61,9 @@ def largest(x: np.ndarray, axis: int) -> np.ndarray:
 
 def sums(x: np.ndarray, axis: int) -> np.ndarray:
     """Return the sums along an axis, with a shape that broadcasts; few numbers by a product with ones."""
-    settled = by_ones(x, axis) if x.size <= SOME else None
-    if settled is None:
-        return total(x, (axis,), True)
-    found: np.ndarray = settled(x)
-    return found[..., None] if axis == x.ndim - 1 else found
+    settled = by_ones(x, (axis,), True) if x.size <= SOME else None
+    found: np.ndarray = total(x, (axis,), True) if settled is None else settled(x)
+    return found
 
 
 def softmax_of(x: np.ndarray, out: np.ndarray, axis: int) -> None:
