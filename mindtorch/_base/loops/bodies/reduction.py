@@ -10,6 +10,8 @@ from numba import njit
 from .half import HALVES
 from .writing import FLOATS, SUMS, bits_of, f32, f64, float_of, i32, loop, ordered, plus as plus, u64
 
+LEAST = i32(-2147483648)  #: below the keys of all numbers; programs of the compiler name it
+
 
 @njit
 def higher(key: Any, x: Any) -> Any:
