@@ -16,6 +16,8 @@ from mindtorch._backends.npu import finalize
 from mindtorch._backends.npu.allocator import allocator_of
 from mindtorch._backends.npu.runtime import get_runtime
 
+from ..npu.test_asynchrony import ones
+
 simulator = torch.npu.simulator
 
 
@@ -25,12 +27,6 @@ def fresh() -> Iterator[None]:
     finalize()
     yield
     torch.npu.synchronize()
-
-
-def ones(*shape: int) -> torch.Tensor:
-    out = torch.ones(*shape, device="npu")
-    torch.npu.synchronize()
-    return out
 
 
 def facts_of(device: str = "npu:0", **tensors: torch.Tensor) -> introspect.MemoryFacts:

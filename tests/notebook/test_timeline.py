@@ -16,6 +16,7 @@ import mindtorch as torch
 from mindtorch import introspect, viz
 from mindtorch._backends.npu.runtime import get_runtime
 
+from ..npu.test_asynchrony import ones
 from .test_pictures import Checker
 
 simulator = torch.npu.simulator
@@ -27,12 +28,6 @@ def quiet() -> Iterator[None]:
     yield
     simulator.faults.clear()
     torch.npu.synchronize()
-
-
-def ones(*shape: int) -> torch.Tensor:
-    out = torch.ones(*shape, device="npu")
-    torch.npu.synchronize()
-    return out
 
 
 def lane(stream: torch.npu.Stream) -> str:

@@ -9,6 +9,13 @@ from . import program
 
 
 @pytest.fixture
+def simulated() -> Iterator[None]:
+    """A simulator of its own."""
+    with program.fresh_simulator():
+        yield
+
+
+@pytest.fixture
 def sanitized() -> Iterator[None]:
     """A simulator of its own, with the sanitizer at work."""
     with program.fresh_simulator(sanitizer=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -22,11 +22,7 @@ from .program import Array, acl, array, empty, free, got, message, rt
 
 CALLS = {name.removeprefix("acl."): shape for name, shape in PYACL["functions"].items()}
 
-
-@pytest.fixture(autouse=True)
-def simulated() -> Iterator[None]:
-    with program.fresh_simulator():
-        yield
+pytestmark = pytest.mark.usefixtures("simulated")
 
 
 def function(name: str) -> Callable[..., Any]:

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import errno
 import threading
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -12,14 +11,9 @@ from mindtorch._backends.npu import constants as c, simulator
 from mindtorch._backends.npu.simulator import faults, memory
 from mindtorch._backends.npu.simulator.errors import Fault
 
-from . import program
 from .program import acl, add, array, c_function, free, got, launch, message, rt
 
-
-@pytest.fixture(autouse=True)
-def simulated() -> Iterator[None]:
-    with program.fresh_simulator():
-        yield
+pytestmark = pytest.mark.usefixtures("simulated")
 
 
 def test_calls_fail_as_often_as_asked_for() -> None:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,7 @@ from mindtorch._backends.npu import constants as c, simulator
 from . import program
 from .program import Array, add, arguments, array, c_function, empty, got, launch, message, phases, plan, rt
 
-
-@pytest.fixture(autouse=True)
-def simulated() -> Iterator[None]:
-    with program.fresh_simulator():
-        yield
+pytestmark = pytest.mark.usefixtures("simulated")
 
 
 def wait() -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,16 +17,11 @@ from mindtorch._backends.npu.simulator.devices import machine
 from mindtorch._backends.npu.simulator.executors import Launch
 from mindtorch._backends.npu.simulator.streams import Event, Stream
 
-from . import program
 from .program import acl, add, array, empty, got, launch, message, rt, scale
 
 COMPLETE, PENDING = c.ACL_STREAM_STATUS_COMPLETE, c.ACL_STREAM_STATUS_NOT_READY
 
-
-@pytest.fixture(autouse=True)
-def simulated() -> Iterator[None]:
-    with program.fresh_simulator():
-        yield
+pytestmark = pytest.mark.usefixtures("simulated")
 
 
 def workers() -> list[str]:

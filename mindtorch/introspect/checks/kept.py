@@ -10,9 +10,8 @@ from typing import Any
 
 from ..libraries import library_of
 from ..why.explanation import Call
-from ..why.wrote import is_module, is_optimizer, is_tensor
+from ..why.wrote import is_module, is_optimizer, is_tensor, tree_of
 from .finding import line_of
-from .text import parsed
 from .watching import Pass, Ran, Watcher, told
 
 DEPTH = 3  #: of containers and objects in each other
@@ -161,7 +160,7 @@ class Aliases(Watcher):
 def appended(where: str, files: Iterable[str]) -> tuple[str, Call | None]:
     """Return what the program appends to a list, and the line; the list is found by the end of its name."""
     for file in sorted(files):
-        for call in ast.walk(parsed(file)):
+        for call in ast.walk(tree_of(file)):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append" and (
                     len(call.args) == 1):
                 holder = ast.unparse(call.func.value)

@@ -7,8 +7,8 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
+from ..why.wrote import tree_of
 from .finding import Finding
-from .text import parsed
 from .watching import Watcher, told
 
 #: Schedules that count epochs by their parameters, and the attribute that counts them.
@@ -126,5 +126,5 @@ class Schedules(Watcher):
                         yield value
 
     def _trees(self) -> Iterator[ast.AST]:
-        return (parsed(file) for file in sorted(self.record.files))
+        return (tree_of(file) for file in sorted(self.record.files))
 

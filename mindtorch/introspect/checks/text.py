@@ -5,14 +5,13 @@ Text alone accuses nobody: what its names mean once it has run must bear it out.
 from __future__ import annotations
 
 import ast
-import linecache
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..libraries import library_of
 from ..names import named_tensors
 from ..why.explanation import CLASH, GOOD, Fix, Step, Steps
-from ..why.wrote import is_module, is_tensor
+from ..why.wrote import is_module, is_tensor, tree_of
 from ..writes import is_cell
 from .finding import Finding, line_of
 from .watching import Watched
@@ -25,7 +24,7 @@ def of_text(record: Watched, namespace: Mapping[str, Any], models: Mapping[str, 
     if not record.passes:
         return
     for file in sorted(file for file in record.files if is_cell(file) or file.startswith("<")):
-        tree = parsed(file)
+        tree = tree_of(file)
         backward = {"backward"} | {part.name for part in ast.walk(tree) if isinstance(part, ast.FunctionDef)
                                    and _calls(part, {"backward"})}
         for loop in ast.walk(tree):
@@ -175,11 +174,3 @@ def _given(choice: ast.If) -> Iterator[tuple[str, ast.expr, int]]:
             several = isinstance(target, ast.Tuple) and isinstance(part.value, ast.Tuple)
             pairs = zip(target.elts, part.value.elts, strict=False) if several else [(target, part.value)]  # type: ignore[attr-defined]
             yield from ((ast.unparse(name), value, part.lineno) for name, value in pairs)
-
-
-def parsed(file: str) -> ast.AST:
-    """Parse a cell; nothing if it cannot be."""
-    try:
-        return ast.parse("".join(linecache.getlines(file)))
-    except SyntaxError:
-        return ast.Module([], [])

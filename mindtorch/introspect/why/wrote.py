@@ -149,7 +149,7 @@ class Wrote:
         """The file of the line that failed; of a notebook, its cells."""
         others = [name for name in [*linecache.cache] if is_cell(name) and name != self._file
                   ] if is_cell(self._file) else []
-        return ast.Module([*self._own.body, *(node for name in others for node in _file(name).body)], [])
+        return ast.Module([*self._own.body, *(node for name in others for node in tree_of(name).body)], [])
 
     @cached_property
     def loops(self) -> list[ast.For | ast.AsyncFor | ast.While]:
@@ -164,7 +164,7 @@ class Wrote:
 
     @cached_property
     def _own(self) -> ast.Module:
-        return _file(self._file)
+        return tree_of(self._file)
 
     def assignments(self, name: str) -> Iterator[ast.expr]:
         """Yield the values assigned to a name anywhere in the file or the notebook."""
@@ -173,7 +173,7 @@ class Wrote:
                 yield node.value
 
 
-def _file(name: str) -> ast.Module:
+def tree_of(name: str) -> ast.Module:
     """Parse a file or cell; empty if it is neither or no Python."""
     try:
         return ast.parse("".join(linecache.getlines(name)))
