@@ -94,3 +94,17 @@ def test_many_elements_are_summed_and_multiplied_as_by_pytorch(view: str, dims: 
         else:
             ours, theirs = (x.prod() if len(dims) > 1 else x.prod(dims[0], True) for x in (ours, theirs))
         assert_same(ours, theirs, 1e-3 if name == "prod" else 1e-5, 0)
+
+
+@pytest.mark.parametrize("shapes", [((4, 64, 16, 1), (4, 1, 16, 8)), ((1, 64, 1, 8), (4, 64, 16, 1)),
+                                    ((100, 1, 4), (50, 4)), ((30, 1, 3, 1), (1, 20, 1, 5)),
+                                    ((5, 1, 7, 1, 2), (6, 1, 4, 2))])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bfloat16"])
+def test_operands_that_broadcast_along_short_rows_agree(shapes: tuple[tuple[int, ...], ...], dtype: str) -> None:
+    def results(lib: Lib) -> list[Any]:
+        x, y = (lib.arange(1, 1 + np.prod(shape)).remainder(97).view(shape).to(getattr(lib, dtype)) for shape in shapes)
+        strided = lib.cat([y, y], -1)[..., :y.shape[-1]]
+        return [call for _ in range(3) for call in (x * y, y + x, x < y, lib.maximum(x, strided), strided - x, x / y)]
+
+    for ours, theirs in zip(results(mindtorch), results(torch), strict=True):
+        assert_same(ours, theirs)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from itertools import compress
 from math import prod
 from typing import Any
@@ -22,6 +22,7 @@ from ..._dtype import (
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, as_vectors, compute, each_block, least_of
+from ..common.broadcasts import LEAST, repeats_of, with_long_rows
 from ..common.half import FEW, SLOW, converted, number_in, ways_of
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
@@ -88,7 +89,10 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
         by_bits = is_ufunc and not rest and (ufunc in OF_SIGNS or (ufunc.__name__ in ARITHMETIC and all(of_tensor)))
         if widened and (by_bits or size >= MANY) and all_like(operands, spec):
             return of_half(function, list(map(changes.get, range(len(operands)))), of_tensor, spec, rest), True
-        if is_ufunc and not rest and not few and not widened:  # NumPy is slow to write half precision
+        if is_ufunc and not rest and size < LARGE and all(of_tensor) and len(operands) > 1 and (
+                repeats := repeats_of(tuple([arg._array.shape for arg in operands]))) is not None:
+            function = partial(with_long_rows, function, repeats)
+        elif is_ufunc and not rest and not few and not widened:  # NumPy is slow to write half precision
             return into_new(ufunc, changes, spec), False
         return by_row(op, function, changes, len(operands), rest, spec, widened), few
 
@@ -510,6 +514,10 @@ def _of_two(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, 
                 elif is_ufunc and (array.size >= LARGE or (right is not other and right.size >= LARGE)):
                     shape = array.shape if right is other else np.broadcast(array, right).shape
                     array = silent().run(compute, function, allocate(shape, result.np), array, right)
+                elif is_ufunc and right is not other and right.size != array.size and (
+                        array.size * right.size >= LEAST) and (
+                        repeats := repeats_of((array.shape, right.shape))) is not None:
+                    array = silent().run(with_long_rows, function, repeats, array, right)
                 else:
                     array = silent().run(function, array, right)
             except REFUSALS:
