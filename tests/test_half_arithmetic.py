@@ -35,6 +35,16 @@ def test_divisions_of_half_precision_round_each_step(program: Program) -> None:
     assert_same_outcome(program)
 
 
+@each_program(*[lambda t, call=call, dtype=dtype, count=count: [
+    call(t, t.tensor([2049.0, -777.5, 0.1, 1.7] * count).to(getattr(t, dtype))) for _ in range(3)]
+    for dtype in ("float16", "bfloat16") for count in (1, 1000) for call in (
+        lambda t, x: t.mul(2.3456, x), lambda t, x: 2.3456 * x, lambda t, x: t.mul(t.tensor(2.3456), x),
+        lambda t, x: t.mul(x, t.tensor(2.3456)), lambda t, x: t.div(2.3456, x), lambda t, x: t.true_divide(7, x))])
+def test_a_number_that_stands_first_is_rounded_to_half_precision_and_one_that_stands_second_is_not(
+        program: Program) -> None:
+    assert_same_outcome(program)
+
+
 #: Functions of few numbers, which no plan is made for: of tensors, and of Python's numbers, which are rounded or not.
 FEW: dict[str, Callable[..., Any]] = {
     "exp": lambda t, x: x.exp(), "minimum": lambda t, x: t.minimum(x, x.flip(0)), "equal": lambda t, x: x == x.flip(0),

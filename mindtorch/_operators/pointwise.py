@@ -103,6 +103,11 @@ def add_to_number(self: Any, other: Any, alpha: Any = 1) -> Any:
     return (other if alpha == 1 else mul(other.to(dtype), alpha).to(dtype)).add(self)
 
 
+def as_tensor(number: Any, other: Tensor) -> Tensor:
+    """Return a number that stands before a tensor as a tensor of their promoted dtype, which rounds it."""
+    return scalar_tensor(number, result_type((number, other)), None, other._device)
+
+
 operator("add.Tensor", Pointwise("default", 2, "all|complex32", "add_stub", check=check_add, scaled=True),
          self=lambda grad: grad,
          other=lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha))
@@ -189,7 +194,7 @@ def by_tensor(grad: Tensor, self: Tensor, other: Any) -> Any:
     return grad.neg() * slope
 
 
-operator("mul.Tensor", Pointwise("default", 2, "all|unsigned|complex32", "mul_cpu", opmath_scalars=(0, 1)),
+operator("mul.Tensor", Pointwise("default", 2, "all|unsigned|complex32", "mul_cpu", opmath_scalars=(1,)),
          self=multiplied, other=lambda grad, self: multiplied(grad, self))
 operator("div.Tensor", DIVISIONS[None], self=divided, other=by_tensor)
 operator("div.Tensor_mode", Division("default", 2, fast=False, opmath_scalars=(1,)), node="DivBackward2",
@@ -198,8 +203,9 @@ operator("div.Tensor_mode", Division("default", 2, fast=False, opmath_scalars=(1
          other=lambda grad, self, other, rounding_mode: (
              by_tensor(grad, self, other) if rounding_mode is None else zeros_like(grad)))
 operator("floor_divide floor_divide.Scalar_Tensor", DIVISIONS["floor"])
-operator("mul.Scalar_Tensor", composite=lambda self, other: mul(other, self))
-operator("div.Scalar_Tensor", composite=lambda self, other: other.reciprocal() * self)
+operator("mul.Scalar_Tensor", composite=lambda self, other: mul(as_tensor(self, other), other))
+operator("div.Scalar_Tensor true_divide.Scalar_Tensor",
+         composite=lambda self, other: div(as_tensor(self, other), other))
 
 schemas("""
 function, method, in-place, out, wrapped numbers:
@@ -228,7 +234,6 @@ def rounded_away(name: str) -> Callable[..., Any]:
     return of_divisor
 
 
-operator("true_divide.Scalar_Tensor", composite=lambda self, other: other.reciprocal() * self)
 operator("remainder.Tensor", Pointwise("default", 2, "real", "remainder_cpu"), node="RemainderBackward1",
          self=lambda grad: grad, other=rounded_away("floor"))
 operator("remainder.Scalar", Pointwise("default", 2, "real", "remainder_cpu"), self=lambda grad: grad)
