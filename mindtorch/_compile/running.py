@@ -109,6 +109,7 @@ class Extern:
         """
         if result.__class__ not in TENSOR_TYPES:
             return result
+        assert spec.shape is not None
         array, stride = result._array, contiguous_strides(spec.shape) if spec.stride is None else spec.stride
         if self.is_view or not array.size or all(size == 1 or step == array.itemsize * wanted for size, step, wanted in
                                                  zip(array.shape, array.strides, stride, strict=True)):
