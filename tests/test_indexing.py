@@ -264,7 +264,7 @@ WRONG_JOINS = [
     "F.pad(m, (1, 1), 'other')", "F.pixel_shuffle(m, 2)", "F.pixel_shuffle(cl, 3)", "F.pixel_unshuffle(cl, 2)",
     "F.channel_shuffle(cl, 3)", "F.unfold(m, 2)", "F.unfold(cl, 9)", "F.fold(m, (3, 4), 2)", "t.tril_indices(-1, 2)",
     "m.fill_(v)", "t.cat((1, m))", "t.cat(3)", "t.block_diag(m, 1)", "F.pad(m, (1,) * 6)", "F.pad(m, (1,), 'reflect')",
-    "F.unfold(v, 2)",
+    "F.unfold(v, 2)", "F.pad(m > 1, (1, 1), 'reflect')", "F.pad(cl > 1, (1, 1, 0, 0), 'replicate')",
 ]
 
 

@@ -206,6 +206,39 @@ def test_pieces_are_views_of_where_they_lay_before() -> None:
             assert_same(ours[times:].unbind(dim), x[times:].unbind(dim), alias=([ours], [x]))
 
 
+#: Composites of operators of which the last one may be a view.
+ENDING_IN_VIEWS: dict[str, Callable[[Any, Any], Any]] = {
+    "max_pool1d": lambda t, x: t.nn.functional.max_pool1d(x, 2),
+    "max_pool1d of a sample": lambda t, x: t.nn.functional.max_pool1d(x[0], 2),
+    "max_pool1d and places": lambda t, x: t.nn.functional.max_pool1d(x, 2, return_indices=True),
+    "avg_pool1d": lambda t, x: t.nn.functional.avg_pool1d(x, 2),
+    "adaptive_avg_pool1d": lambda t, x: t.nn.functional.adaptive_avg_pool1d(x, 2),
+    "adaptive_max_pool1d and places": lambda t, x: t.nn.functional.adaptive_max_pool1d(x, 2, return_indices=True),
+    "inner": lambda t, x: t.inner(x, x[0]),
+    "inner of vectors": lambda t, x: t.inner(x[0, 0], x[0, 0]),
+    "inner of matrices": lambda t, x: t.inner(x[0], x[1]),
+    "tensordot": lambda t, x: t.tensordot(x, x, ([1, 2], [1, 2])),
+    "repeat_interleave": lambda t, x: x.repeat_interleave(2),
+    "repeat_interleave of rows": lambda t, x: x.repeat_interleave(2, 0),
+    "conv1d": lambda t, x: t.nn.functional.conv1d(x, t.ones(2, 3, 2)),
+    "einsum": lambda t, x: t.einsum("bij,bkj->bik", x, x),
+}
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("name", ENDING_IN_VIEWS)
+def test_a_result_is_a_view_of_the_same_base_each_time(name: str, requires_grad: bool) -> None:
+    def bases(t: Any) -> list[Any]:
+        x, found = t.arange(24.0).reshape(2, 3, 4).requires_grad_(requires_grad), []
+        for _ in range(4):
+            made = ENDING_IN_VIEWS[name](t, x)
+            found += [part._base is not None and (tuple(part._base.shape), part._base.stride())
+                      for part in (made if isinstance(made, tuple) else (made,))]
+        return found
+
+    assert bases(mindtorch) == bases(torch)
+
+
 @pytest.mark.parametrize("name", ["rot90", "roll", "diag of a vector"])
 def test_the_results_memory_is_its_own(name: str) -> None:
     call, shape = MOVES[name]

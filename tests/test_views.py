@@ -359,7 +359,7 @@ def layouts(draw: Any) -> torch.Tensor:
 
 STRIDES: dict[str, Call] = {
     "with a number": lambda t, x: (x + 2, x * 2, x == 2, x.clamp(0, 1), 1 - x),
-    "alone": lambda t, x: (x.neg(), x.exp(), x.bool(), x.clone(), x.to(t.int64), t.zeros_like(x)),
+    "alone": lambda t, x: (x.neg(), x.exp(), x.bool(), x.clone(), x.to(t.int64), t.zeros_like(x), x.mvlgamma(2)),
     "with itself": lambda t, x: (x + x, x.maximum(x.mT) if x.ndim > 1 and x.shape[-1] == x.shape[-2] else x < x),
     "with a scalar": lambda t, x: (x + t.tensor(2.0), t.where(x > 1, x, 0.0)),
     "converted": lambda t, x: (x.int().exp(), x.int() + x),

@@ -5,14 +5,16 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from .._base.errors import check
+from .._base.errors import check, check_takes
 from .._base.layout import Ints, suggested_order, suggested_strides, wrap_dim
 from .._dispatch.aten import (
     _pad_circular as circular_pad, _unsafe_view, add_, channel_shuffle, clone, col2im, constant_pad_nd,
     constant_pad_nd as pad_constant, copy_, fill__Scalar as fill_, flatten_using_ints as flatten, index_add_,
     index_select, narrow, pixel_shuffle, pixel_unshuffle, slice_Tensor as slice_,
 )
+from .._dispatch.keys import META
 from .._dispatch.schemas import registry
+from .._dtype import bool_
 from .._tensor import Tensor
 from . import composites, operator, schemas
 from .creation import fresh, new_empty_strided
@@ -124,6 +126,9 @@ def indexed_pad(places: Callable[..., Any], reflects: bool) -> Row:
 
     def row(self: Tensor, padding: Ints) -> Any:
         check_padding(self, padding, reflects)
+        if self._dtype is bool_ and not self._keys & META:
+            last = "_channels_last" if suggested_order(tuple(self.shape), self._strides()) else ""
+            check_takes(False, f"{'reflection' if reflects else 'replication'}_pad{len(padding) // 2}d{last}", bool_)
         shape, at = padded_places(places, self, padding)
         chosen = index_select(flatten(self, -(len(padding) // 2), -1), -1, at)
         return fresh(copy_(like_format(self, shape), chosen.view(shape)))

@@ -14,11 +14,13 @@ from .._dispatch.aten import (
     _adaptive_avg_pool2d, _adaptive_avg_pool3d, adaptive_max_pool2d, avg_pool2d, max_pool2d_with_indices,
     max_pool3d_with_indices,
 )
+from .._dispatch.keys import CPU, NONCONTIGUOUS
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, INTEGER, int64
 from .._tensor import Tensor
 from .._transforms.batching.rules import by_sample
 from . import composites, operator, schemas
+from .creation import fresh
 
 WORDS = {1: "one", 2: "two", 3: "three"}
 SIZES = {2: "two elements (height, width)", 3: "three elements (depth, height, width)"}
@@ -206,7 +208,11 @@ def max_pool1d(self: Any, kernel_size: Ints, stride: Ints = (), padding: Ints = 
           f"{(-(-room // step) if ceil_mode else room // step) + 1}")
     if self.device.type == "cpu":
         check_real("max_pool1d_impl", self)
-    return max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+    if self._keys & ~NONCONTIGUOUS != CPU:
+        return max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+    values, _ = max_pool2d_with_indices(self.unsqueeze(-2), (1, *kernel_size), (1, *(stride or kernel_size)),
+                                        (0, *padding), (1, *dilation), ceil_mode)
+    return fresh(values.squeeze_(-2))  # no view, as of ATen's kernel without a history
 
 
 def first_of(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ from .._dispatch.schemas import registry
 from .._dtype import FLOATING, DType, finfo
 from .._tensor import Tensor
 from . import composites, differentiates, operator, schemas
-from .pointwise import not_implemented
+from .pointwise import Contiguous, not_implemented
 
 
 def function(kernel: str, count: int = 1, takes: str = "bool|integral|floating", opmath: bool = True) -> Pointwise:
@@ -79,7 +79,7 @@ operator("erfinv", function("erfinv_vml_cpu", takes="bool|real"), autocast="npu 
          self=lambda grad, self: 0.5 * math.sqrt(math.pi) * self.erfinv().pow(2).exp() * grad)
 operator("lgamma", function("lgamma_vml_cpu", takes="bool|real"), self=lambda grad, self: grad * digamma(self))
 operator("digamma", function("digamma", takes="bool|real"), self=lambda grad, self: grad * polygamma(1, self))
-operator("mvlgamma", Pointwise("float", 1, "bool|real", "mvlgamma_cpu", check=check_mvlgamma, fast=False),
+operator("mvlgamma", Contiguous("float", 1, "bool|real", "mvlgamma_cpu", check=check_mvlgamma, fast=False),
          self=mvlgamma_backward)
 operator("igamma", Pointwise("default", 2, "reduced|floating", "igamma_cpu"), self=not_implemented("igamma: input"),
          other=gamma_density)

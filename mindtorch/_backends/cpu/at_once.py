@@ -34,9 +34,6 @@ from .plans import SEEN, UNFIT, Plan, Plans
 from .rows import Prepared, Rows, array_of, moving, order_of, strided
 from .views import COMPOSED, VIEWS
 
-#: Composites that return a view of a new tensor, where PyTorch returns the tensor.
-NEW = {"max_pool1d", "rot90"}
-
 
 def with_plans(op: Operator, function: Callable[..., Any], **traits: bool) -> Kernel:
     """Return the CPU kernel of a function that serves all backends, with plans if the operator has any."""
@@ -84,12 +81,11 @@ def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
 
     def planned(result: Any, args: tuple[Any, ...]) -> Any:
         spec: Any = None
-        views = False
+        bases: list[Any] = []
         if isinstance(result, tuple):
             if any(part is not None and part._keys != CPU for part in result):
                 return SEEN
             spec = [None if part is None else Spec(part._array.shape, part._dtype) for part in result]
-            views = any(part is not None and part._base is not None for part in result)
         elif result.__class__ is not bool:
             if result._keys & AUTOGRAD:  # a folded composite that was left to the operators
                 return SEEN
@@ -97,13 +93,12 @@ def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
                     or any(result is arg for arg in args)):
                 return UNFIT
             stride = result._stride if result._keys & NONCONTIGUOUS else None  # which an observer has asked for, else
-            spec, views = Spec(result._array.shape, result._dtype, stride), result._base is not None
-        if views := views and op.name not in NEW:
-            parts = [part for part in (result if isinstance(result, tuple) else (result,)) if part is not None]
-            if any(part._base is not None and part._storage is arg._storage
-                   for part in parts for arg in tensors_of(args)):
+            spec = Spec(result._array.shape, result._dtype, stride)
+        if result.__class__ is not bool:
+            parts = result if isinstance(result, tuple) else (result,)
+            bases = [None if part is None else part._base for part in parts]
+            if any(base is not None and base._storage is arg._storage for base in bases for arg in tensors_of(args)):
                 return UNFIT
-            views = all(part._base is not None for part in parts)
         with untold():
             run = prepare(*[array_of(arg) for arg in args])
         if run is None:
@@ -111,22 +106,35 @@ def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
         plan = Plan(op, run, spec, ())
         if op.schema.returns_list:
             plan.pack = result.__class__
-        return Plan(op, partial(viewed, plan), None, ()) if views else plan
+        if not bases or None in bases:
+            return plan
+        shapes = [shape_of_base(*pair) for pair in zip(parts, bases, strict=True)]
+        return Plan(op, partial(viewed, plan, shapes), None, ())
 
     return by_layouts(plans, shape, first, general)
 
 
-def viewed(plan: Plan, *arrays: Any) -> Any:
-    """Compute a plan's outputs, and return views of them: those of a composite whose last operators are views."""
+def shape_of_base(view: Any, base: Any) -> Any:
+    """Return the shape of the base of a view that has all its elements in their order; None for other views."""
+    is_whole = view._array.size == base._array.size and not (view._keys | base._keys) & NONCONTIGUOUS
+    return base._array.shape if is_whole else None
+
+
+def viewed(plan: Plan, bases: list[Any], *arrays: Any) -> Any:
+    """Compute a plan's outputs, and return views of bases of these shapes: those of a composite whose last operators
+    are views.
+    """
     made = plan.finish(plan.run(*arrays), arrays)
     if made.__class__ is not Tensor:
-        return made and plan.pack([viewed_as_it_is(part) for part in made])
-    return viewed_as_it_is(made)
+        return made and plan.pack([view_of(part, shape) for part, shape in zip(made, bases, strict=True)])
+    return view_of(made, bases[0])
 
 
-def viewed_as_it_is(made: Tensor) -> Tensor:
+def view_of(made: Tensor, shape: Any) -> Tensor:
+    """Return a tensor as a view of one of another shape; None for its own."""
     array: Any = made._array
-    return made._view_by((array.shape, array.dtype, 0, array.strides, made._stride, made._layout))
+    base = made if shape is None or shape == array.shape else from_array(array.reshape(shape), made._dtype)
+    return base._view_by((array.shape, array.dtype, 0, array.strides, made._stride, made._layout))
 
 
 # -- copies ------------------------------------------------------------------------------------------------------------

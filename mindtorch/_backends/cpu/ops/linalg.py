@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..rows import MOST, Prepared
+from ..rows import MOST, Prepared, taking
 from . import AT_ONCE, CPU_KERNELS
 from .reduction import as_dtype, is_half, to_opmath
 from .shape import of_one_dtype
@@ -287,7 +287,8 @@ def linalg_vander(x: ndarray, N: int | None = None) -> Callable[[ndarray], ndarr
     return run
 
 
-AT_ONCE.add(in_floats(linear), in_floats(matmul), in_floats(inner), kron, linalg_vander, outer)
+AT_ONCE.add(in_floats(linear), in_floats(matmul), kron, linalg_vander, outer)
+AT_ONCE["inner"] = taking(2)(in_floats(inner).prepare)  # its first calls tell that the result is a view
 AT_ONCE["ger"] = outer
 CPU_KERNELS.add(addmm, addr, addbmm)
 CPU_KERNELS.update({
