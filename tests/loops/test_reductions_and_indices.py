@@ -186,3 +186,32 @@ def test_a_loop_is_given_no_index_out_of_bounds(wrong, used) -> None:
         with pytest.raises(RuntimeError, match=f"index {wrong} is out of bounds for dimension"):
             call()
     assert not x.any()
+
+
+PADDINGS = {"constant": (2, 1, 0, 3, -1, 2), "reflect": (3, -1, 1, 2), "replicate": (1, 3, 0, 2, 2, -1),
+            "circular": (0, 3, 2, 1)}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("mode", PADDINGS)
+def test_padding_copies_rows_and_columns_and_its_gradient_adds_copies_as_pytorch(mode, dtype, by_numpy, used) -> None:
+    x = torch.arange(3 * 2 * 9 * 12 * 11).view(3, 2, 9, 12, 11).remainder(97).to(getattr(torch, dtype))
+    x = x if len(PADDINGS[mode]) == 6 else x[0]
+
+    def program(t, x):
+        pad = t.nn.functional.pad
+        results = [pad(x, PADDINGS[mode], mode) for _ in range(3)]  # a plan computes all but the first
+        if dtype != "float16":
+            given = x.clone().requires_grad_()
+            for _ in range(3):
+                results += t.autograd.grad(pad(given, PADDINGS[mode], mode), given, results[0])
+        return results
+
+    mine = port(x, mindtorch)
+    results, expected = program(mindtorch, mine), program(torch, x)
+    letters = {"float16": "int16", "float32": "int32", "float64": "int64"}
+    summed = mode in ("reflect", "replicate") and dtype != "float16"
+    assert used >= {f"pad_rows_{letters[dtype]}"} | ({f"add_padded_rows_{dtype}"} if summed else set())
+    for others in (by_numpy(lambda: program(mindtorch, mine)), port(expected, mindtorch)):
+        for result, other in zip(results, others, strict=True):
+            assert mindtorch.equal(result, other)

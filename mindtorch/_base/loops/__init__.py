@@ -275,6 +275,7 @@ product_of_lines, moments_of_lines, moments_of_columns = (
 sum_half_lines = {kind: Loop(f"sum_{kind}_lines") for kind in ("float16", "bfloat16")}
 cube, threshold_backward, extreme_of_lines, extreme_in_columns = (
     Loop(name, True) for name in ("cube", "threshold_backward", "extreme_of_lines", "extreme_in_columns"))
+pad_rows, add_padded_rows = ByDType("pad_rows", True, "hil"), ByDType("add_padded_rows", True)
 until_other = Loop("until_other", True)  #: waits
 columns, real_places, all_places = (Loop(name, True) for name in ("columns", "real_places", "all_places"))
 sgd, sgd_with_momentum, adam = (Loop(name, True) for name in ("sgd", "sgd_with_momentum", "adam"))

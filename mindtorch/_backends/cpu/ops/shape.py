@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._base import loops
 from ...._base.layout import suggested_order
 from ...._dtype import from_numpy_dtype, promote_types
 from ...._storage import allocate, out_of_host_memory
@@ -168,36 +169,101 @@ def ends(x: Array, pad: Ints) -> list[Ints]:
     return [*[(0, 0)] * (x.ndim - len(pad) // 2), *zip(pad[-2::-2], pad[::-2], strict=True)]
 
 
-def constant_pad_nd(x: Array, pad: Ints, value: Any = 0) -> Callable[[Array], Array] | None:
-    """Prepare padding of small arrays with a number; of integers, and of half precision, with one that they hold."""
-    number = value if x.dtype.char in "fdFD" else held(from_numpy_dtype(x.dtype), value)
-    if x.size > MOST or not any(pad) or number is None:
-        return None
-    added = ends(x, pad)
-    shape = [n + b + a for n, (b, a) in zip(x.shape, added, strict=True)]
-    place = tuple([slice(max(b, 0), n - max(a, 0)) for n, (b, a) in zip(shape, added, strict=True)])
-    inner = tuple([slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(x.shape, added, strict=True)])
-    whole = min(pad) >= 0
+class Padding:
+    """The elements at the places of a padded array, in NumPy's mode of padding: those of these rows and columns of its
+    planes, -1 for a number. Columns from ``start`` to ``stop`` follow one another.
+    """
 
-    def run(x: Array) -> Array:
-        out: Array = np.empty(shape, x.dtype)
+    def __init__(self, x: Array, pad: Ints, mode: str) -> None:
+        self.sides, self.mode, self.given = ends(x, pad), mode, x.shape
+        first = next((d for d, side in enumerate(self.sides[:-1]) if any(side)), x.ndim - 1)
+        self.shape = tuple([n + sum(side) for n, side in zip(x.shape, self.sides, strict=True)])
+        self.planes, self.size = prod(x.shape[:first]), prod(self.shape)
+        self.inner = self.planes, prod(x.shape[first:-1]), x.shape[-1]
+        self.outer = self.planes, prod(self.shape[first:-1]), self.shape[-1]
+        before, after = self.sides[-1]
+        self.start, self.stop = max(before, 0), self.shape[-1] - max(after, 0)
+        self.few = sum(self.outer[1:]) <= KEPT_PLACES and self.start < self.stop
+        if self.few:
+            self.rows, self.columns = self.table(x.shape[first:-1], first).ravel(), self.table(x.shape[-1:], x.ndim - 1)
+            self.edges = np.r_[:self.start, self.stop:self.shape[-1]]
+        self.key, self.cut = zip(*[
+            (slice(max(b, 0), n - max(a, 0)), slice(max(-b, 0), m - max(-a, 0)))
+            for n, m, (b, a) in zip(self.shape, x.shape, self.sides, strict=True)], strict=True)
+
+    def table(self, shape: Ints, first: int = 0) -> Array:
+        """Return the numbers of the elements at the places of these dimensions, the ``first`` one and its followers."""
+        sides, numbers = self.sides[first:first + len(shape)], np.arange(prod(shape)).reshape(shape)
+        options: Any = {"constant_values": -1} if self.mode == "constant" else {}
+        wide = np.pad(numbers, np.maximum(sides, 0), self.mode, **options) if shape else numbers  # type: ignore
+        return np.asarray(wide[tuple([slice(max(-b, 0), n - max(-a, 0))
+                                      for n, (b, a) in zip(wide.shape, sides, strict=True)])])
+
+    def by_planes(self, loop: Callable[..., None], x: Array, out: Array, *number: Array) -> None:
+        """Call a loop from or to an array of ``inner`` elements."""
+        each_block(lambda part: loop(x[part], self.rows, self.columns, *number, out[part], *self.inner[1:], self.start,
+                                     self.stop), self.planes, max(LARGE * self.planes // self.size, 1), self.size)
+
+    def filled(self, x: Array, number: Any) -> Array:
+        out: Array = np.empty(self.shape, x.dtype)
         out.fill(number)
-        out[place] = x if whole else x[inner]
+        out[self.key] = x[self.cut]
         return out
 
-    return run if prod(shape) <= MOST else None
+    def padded(self, x: Array, number: Any = 0) -> Array:
+        bits, out = f"i{x.itemsize}" if x.itemsize <= 8 else x.dtype, allocate(self.outer, x.dtype)
+        loop = loops.pad_rows.compiled(self.size, out.view(bits)) if self.few else None
+        if loop is None:
+            return self.filled(x, number) if self.mode == "constant" else self.by_rows(x)
+        self.by_planes(loop, np.ascontiguousarray(x).view(bits).reshape(self.inner), out.view(bits),
+                       np.array([number], x.dtype).view(bits))
+        return out.reshape(self.shape)
 
+    def by_rows(self, x: Array) -> Array:
+        out, given = allocate(self.outer, x.dtype), x.reshape(self.inner)
+        taken, first = given if len(self.rows) == 1 else given.take(self.rows, 1), self.columns[self.start]
+        out[..., self.start:self.stop] = taken[..., first:first + self.stop - self.start]
+        out[..., self.edges] = taken[..., self.columns[self.edges]]
+        return out.reshape(self.shape)
 
-def indexed_pad_backward(mode: str) -> Callable[..., Any]:
-    """Return what prepares sums of the gradients of each element's copies, in NumPy's mode of padding."""
-    def prepare(grad: Array, x: Array, padding: Ints) -> Callable[..., Array] | None:
-        if grad.size > MOST or grad.dtype.char not in "fd":
+    def summed(self, grad: Array) -> Array | None:
+        """Return the sums of the gradients of each element's copies, in PyTorch's order; None without a loop."""
+        given = np.ascontiguousarray(grad).reshape(self.outer)
+        if (loop := loops.add_padded_rows.compiled(self.size, given)) is None:
             return None
-        sides: Any = ends(x, padding)
-        wide = np.pad(np.arange(x.size).reshape(x.shape), np.maximum(sides, 0), mode)  # type: ignore[call-overload]
-        run = added(wide[tuple([slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(
-            wide.shape, sides, strict=True)])], x.shape)
-        return lambda grad, x: run(grad)
+        self.by_planes(loop, given, out := np.zeros(self.inner, grad.dtype))
+        return out.reshape(self.given)
+
+
+#: Most rows and columns of a padded array that a plan keeps.
+KEPT_PLACES = 1 << 13
+
+
+def padding(mode: str) -> Callable[..., Any]:
+    """Return what prepares padding in NumPy's mode, with a number of those that an array surely holds."""
+    def prepare(x: Array, pad: Ints, value: Any = 0) -> Callable[[Array], Array] | None:
+        number = value if x.dtype.char in "fdFD" else held(from_numpy_dtype(x.dtype), value)
+        if not any(pad) or number is None or not x.size or (mode == "wrap" and min(pad) < 0):
+            return None
+        form = Padding(x, pad, mode)
+        if mode == "constant":
+            compute = form.filled if form.size <= MOST else form.padded
+            return (lambda x: compute(x, number)) if form.size else None
+        return moving(lambda x: form.table(x.shape) + 1)(x) or (form.padded if form.size and form.few else None)
+
+    return prepare
+
+
+def padding_backward(mode: str) -> Callable[..., Any]:
+    """Return what prepares the gradient of padding with copies of elements."""
+    def prepare(grad: Array, x: Array, pad: Ints) -> Callable[..., Array | None] | None:
+        if grad.dtype.char not in "fd" or not grad.size:
+            return None
+        form = Padding(x, pad, mode)
+        if grad.size <= MOST:
+            run = added(form.table(x.shape), x.shape)
+            return lambda grad, x: run(grad)
+        return (lambda grad, x: form.summed(grad)) if form.few else None
 
     return prepare
 
@@ -254,11 +320,6 @@ def trace(x: Array) -> Rows | None:
     return None if run is None else lambda x: run(x.diagonal())
 
 
-def _pad_circular(x: Array, pad: Ints) -> Rows | None:
-    """Prepare padding with the elements of the other end."""
-    return moving(lambda x: np.pad(x, ends(x, pad), "wrap"))(x) if min(pad) >= 0 else None
-
-
 def concatenated(atleast: Callable[[Array], Array], of_vectors: int, dim: int) -> Callable[[list[Array]], Rows | None]:
     """Return what prepares the concatenation of small arrays along ``dim``, after they got more dimensions."""
     def prepare(arrays: list[Array]) -> Rows | None:
@@ -289,18 +350,19 @@ def block_diag(arrays: list[Array]) -> Rows | None:
     return run
 
 
-AT_ONCE.add(constant_pad_nd, col2im, trace, _pad_circular, block_diag)
+AT_ONCE.add(col2im, trace, block_diag)
 AT_ONCE.update({"hstack": concatenated(np.atleast_1d, 0, 1), "dstack": concatenated(np.atleast_3d, 0, 2),
                 **dict.fromkeys(("vstack", "row_stack"), concatenated(np.atleast_2d, 0, 0)),
                 "column_stack": concatenated(lambda x: x if x.ndim > 1 else x.reshape(-1, 1), 0, 1)})
-for _n in (1, 2, 3):
-    AT_ONCE.update({f"reflection_pad{_n}d_backward": indexed_pad_backward("reflect"),
-                    f"replication_pad{_n}d_backward": indexed_pad_backward("edge")})
+AT_ONCE.update({"constant_pad_nd": padding("constant"), "_pad_circular": padding("wrap")})
+for _kind, _mode in (("reflection", "reflect"), ("replication", "edge")):
+    for _n in (1, 2, 3):
+        AT_ONCE.update({f"{_kind}_pad{_n}d": padding(_mode), f"{_kind}_pad{_n}d_backward": padding_backward(_mode)})
 AT_ONCE.update({"select_backward": placed, "slice_backward": placed})
 AT_ONCE.update(dict.fromkeys((
     "combinations", "fliplr", "flipud", "roll", "rot90", "diag", "diag_embed", "im2col", "repeat", "tile",
-    "repeat_interleave.self_int", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle",
-    *(f"{mode}_pad{n}d" for mode in ("reflection", "replication") for n in (1, 2, 3))), MOVES))
+    "repeat_interleave.self_int", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle"),
+    MOVES))
 
 tril, triu = triangle(np.tril), triangle(np.triu)
 CPU_KERNELS.add(Prepared(stack), repeating(tril_indices), repeating(triu_indices))

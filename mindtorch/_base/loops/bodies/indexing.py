@@ -102,6 +102,49 @@ def count(x: Any, out: Any) -> None:
         first[u64(x[i])] += 1
 
 
+@njit(inline="always")
+def pick(x: Any, first: Any, column: Any, number: Any) -> Any:
+    return x[u64(first + column)] if column >= 0 else number
+
+
+@loop("T[::1]", "int64[::1]", "int64[::1]", "T[::1]", "T[::1]", *["int64"] * 4, of=("int16", "int32", "int64"))
+def pad_rows(given: Any, rows: Any, columns: Any, fill: Any, target: Any, height: Any, size: Any, start: Any,
+             stop: Any) -> None:
+    """Copy elements of these rows and columns of planes (``height``, ``size``), or the number in ``fill`` where one is
+    -1. Columns from ``start`` to ``stop`` follow one another.
+    """
+    number, width, shift = fill[0], len(columns), columns[start] - start
+    for plane in range(len(target) // (len(rows) * width)):
+        for row in range(len(rows)):
+            to, first = (plane * len(rows) + row) * width, (plane * height + rows[row]) * size
+            if rows[row] < 0:
+                for i in range(width):
+                    target[u64(to + i)] = number
+                continue
+            for i in range(start):
+                target[u64(to + i)] = pick(given, first, columns[u64(i)], number)
+            for i in range(start, stop):
+                target[u64(to + i)] = given[u64(first + shift + i)]
+            for i in range(stop, width):
+                target[u64(to + i)] = pick(given, first, columns[u64(i)], number)
+
+
+@loop("T[::1]", "int64[::1]", "int64[::1]", "T[::1]", *["int64"] * 4, of=FLOATS)
+def add_padded_rows(given: Any, rows: Any, columns: Any, target: Any, height: Any, size: Any, start: Any,
+                    stop: Any) -> None:
+    """Add elements to those that ``pad_rows`` copies to their places."""
+    width, shift = len(columns), columns[start] - start
+    for plane in range(len(given) // (len(rows) * width)):
+        for row in range(len(rows)):
+            at, first = (plane * len(rows) + row) * width, (plane * height + rows[row]) * size
+            for i in range(start):
+                target[u64(first + columns[u64(i)])] += given[u64(at + i)]
+            for i in range(start, stop):
+                target[u64(first + shift + i)] += given[u64(at + i)]
+            for i in range(stop, width):
+                target[u64(first + columns[u64(i)])] += given[u64(at + i)]
+
+
 @loop("int32[::1]", "int32[::1]", *["int64"] * 11)
 def columns(x: Any, out: Any, height: Any, width: Any, top: Any, left: Any, room: Any, room_width: Any, kernel: Any,
             kernel_width: Any, down: Any, across: Any, count: Any) -> None:
