@@ -137,7 +137,7 @@ class TensorPropertySource(Source):
 
 
 class TracingContext:
-    """What is known while a program is traced: the fake mode of its inputs (``torch._guards.TracingContext``)."""
+    """The state of a program's trace: the fake mode of its inputs (``torch._guards.TracingContext``)."""
 
     _thread = threading.local()
 

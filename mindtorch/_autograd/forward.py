@@ -465,7 +465,7 @@ def _tangents_of_the_first(step: Step) -> list[Any]:
 
 
 def _tangents_of_nansum(step: Step) -> list[Any]:
-    """Return the sum of the tangents of what is not NaN, whose own may be NaN."""
+    """Return the sum of the tangents of elements that are not NaN; those of NaN may be NaN."""
     self, dim, keepdim, _ = step.arguments()
     tangent = masked_fill(step.tangents[0], self.isnan(), 0)
     return [sum_dims(tangent, dim or tuple(range(self.ndim)), keepdim, step.outputs[0]._dtype)]

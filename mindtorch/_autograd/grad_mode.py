@@ -202,7 +202,7 @@ def _exit_inference_mode(mode: Any) -> None:
 
 def _in_inference_mode(op: Operator, keys: int) -> Callable[..., Any]:
     """Return the function for inference mode: it records nothing and marks new tensors, except views of normal ones and
-    what is detached from them.
+    their detached aliases.
     """
     keeps = op.packet == "detach"  # whether the result is an inference tensor if its input is one
 

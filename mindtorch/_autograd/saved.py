@@ -28,7 +28,7 @@ def twin(tensor: Any) -> Any:
 
 
 def _detached(tensor: Any) -> Any:
-    """Return what ``detach`` makes of a tensor, with the tangents that it drops."""
+    """Return a tensor detached, with the tangents that ``detach`` drops."""
     return _with_tangents(detach(tensor), tensor)
 
 

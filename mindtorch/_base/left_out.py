@@ -85,7 +85,7 @@ class _Refusing(type):
 
 
 def refusing_class(name: str) -> _Refusing:
-    """Return what stands for a left-out name below ``torch``: a class that can be a base, and raises when called."""
+    """Return a stand-in for a left-out name below ``torch``: a class that can be a base, and raises when called."""
     where, _, last = name.rpartition(".")
     return _Refusing(last, (), {"__module__": f"torch.{where}", "_name": name})
 

@@ -142,7 +142,7 @@ def depends_on_data(value: Any) -> bool:
 
 
 def described_by(results: list[tuple[Any, Any]]) -> Any:
-    """Return what a node stores of its outputs' shapes and dtypes."""
+    """Return the shapes and dtypes of outputs as a node stores them."""
     like = Node()
     like._outputs = tuple([(shape, dtype, CPU) for shape, dtype in results])
     return like._several, like._out_shape, like._out_dtype

@@ -79,7 +79,7 @@ class Dim(int):
 
 def combined(of_numbers: Callable[[Any, Any], Any], of_expressions: Callable[[Any, Any], Any], first: Any,
              second: Any) -> Any:
-    """Return what is computed of two sizes."""
+    """Compute a function of two sizes."""
     if not isinstance(first, int) or not isinstance(second, int):
         return NotImplemented
     return Dim(of_numbers(int(first), int(second)), of_expressions(expression_of(first), expression_of(second)))

@@ -1,4 +1,4 @@
-"""What the rows are written with."""
+"""Helpers of the rows."""
 from __future__ import annotations
 
 import functools

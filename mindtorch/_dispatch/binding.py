@@ -281,7 +281,7 @@ LONG = range(-(1 << 63), 1 << 63)  #: the range of 64-bit integers
 def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[Any, ...], op: Operator,
               otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
     """Build a binder for later calls with the same argument names and types, or return None if binding depends on
-    values. It takes the positional arguments, then the values of the keywords; those that it cannot bind it leaves to
+    values. It takes the positional arguments, then the values of the keywords; calls that it cannot bind are left to
     ``otherwise``.
     """
     call, parameters, positions = op.call, op.schema.parameters, op.schema.positions

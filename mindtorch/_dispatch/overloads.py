@@ -163,7 +163,7 @@ class OpOverload:
 
     @property
     def tags(self) -> list[Tag]:
-        """What is noted about the operator (``torch.Tag``)."""
+        """The operator's tags (``torch.Tag``)."""
         return tags_of(self._operator, self._overloadpacket.__name__, self._overloadname)
 
     @property

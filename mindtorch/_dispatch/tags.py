@@ -1,4 +1,4 @@
-"""PyTorch's tags of operators (``torch.Tag``): what tools ask of an operator, such as whether it is of the core set."""
+"""PyTorch's tags of operators (``torch.Tag``): facts for tools, such as whether an operator is of the core set."""
 from __future__ import annotations
 
 from enum import Enum
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Tag(Enum):
-    """What PyTorch notes about operators (``torch.Tag``)."""
+    """PyTorch's tags of operators (``torch.Tag``)."""
 
     core = 0
     cudagraph_unsafe = 1

@@ -61,8 +61,8 @@ def in_python(op: Operator, keys: int) -> Callable[..., Any]:
 
 
 def before_dispatch(op: Operator) -> Callable[..., Any]:
-    """Return a function that offers a call to the innermost ``pre_dispatch`` mode; what the mode calls goes on to the
-    next one, then to autograd (PyTorch's key "PreDispatch").
+    """Return a function that offers a call to the innermost ``pre_dispatch`` mode; calls that the mode makes go on to
+    the next one, then to autograd (PyTorch's key "PreDispatch").
     """
 
     def call(*args: Any) -> Any:

@@ -72,7 +72,7 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
 
 
 def wrapped(model: Any, function: Any, compiled: Any) -> Any:
-    """Return what users call: a module around a module, or a function."""
+    """Return the compiled callable: a module around a module, or a function."""
     if isinstance(model, Module):
         return OptimizedModule(model, compiled)
 

@@ -88,7 +88,7 @@ def check_same(what: str, first: Any, second: Any) -> None:
 
 
 def on_fakes(function: Callable[..., Any], args: Any) -> Any:
-    """Return what a function makes of fake tensors for its arguments, where nothing is recorded or written."""
+    """Return a function's results of fake tensors in place of its arguments; nothing is recorded or written."""
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     fakes = tree_map(lambda leaf: mode.from_tensor(leaf) if isinstance(leaf, Tensor) else leaf, args)
     with switched(dispatch_modes=()), mode:

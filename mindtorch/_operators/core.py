@@ -1,4 +1,4 @@
-"""What the library itself is written in: memory, copies and a few operators."""
+"""Operators that the library itself is written in: memory, copies and a few more."""
 from __future__ import annotations
 
 from typing import Any

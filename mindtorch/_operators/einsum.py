@@ -34,7 +34,7 @@ def einsum(equation: str, tensors: list[Any]) -> Any:
 
 
 class Reading(NamedTuple):
-    """What an equation says of operands of some shapes."""
+    """The meaning of an equation for operands of some shapes."""
 
     labels: list[list[Any]]  #: of each operand, a label for each of its dimensions; those of an ellipsis are counted
     order: list[Any]  #: all labels: those of the output, and those that are summed over

@@ -30,7 +30,7 @@ def part(task: str) -> Callable[..., Any] | None:
 
 
 def _written(notebook: Path, cell: str, name: str) -> tuple[Any, str]:
-    """Return what a cell of a notebook defines under a name, or None and the reason."""
+    """Return the definition of a name in a cell of a notebook, or None and the reason."""
     try:
         cells = json.loads(notebook.read_text("utf-8"))["cells"]
         sources = ["".join(one["source"]) for one in cells

@@ -65,7 +65,7 @@ class Puzzle:
         return f"{f'{said} ' if self.cases else ''}{next(usual, self.hint)}"
 
     def _outcomes(self, right: Any, given: Any) -> list[Outcome]:
-        """Return what an answer is: its value, or the function's outcome in each case."""
+        """Return the outcome of an answer: its value, or that of the function in each case."""
         if not self.cases:
             return [Outcome(tuple(given) if isinstance(given, list) else given)]  # parentheses or brackets
         return [attempt(given, *deepcopy(arguments), seconds=1.0) for arguments, _ in right]

@@ -35,7 +35,7 @@ class Recorded:
 
 @cache
 def recorded(task: str) -> Recorded:
-    """Return what is recorded of a lab."""
+    """Return the record of a lab."""
     lesson, _, lab = task.partition(".")
     found = json.loads((FOLDER / f"{lesson}.json").read_text("utf-8"))[lab]
     right = [from_json(one) for one in found["right"]]

@@ -116,7 +116,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self.state.clear()
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """Return what a rank without batches does in a ``Join`` block."""
+        """Return the hook by which a rank without batches takes part in a ``Join`` block."""
         return _ZeROJoinHook(self)
 
     @property

@@ -192,7 +192,7 @@ class _Reader:
             self.env.var_to_range[symbol] = ValueRanges(max(ends[0], 2), ends[1]) if positive else ValueRanges(*ends)
 
     def value(self, value: Any) -> Any:
-        """Return what JSON describes."""
+        """Return the object that JSON describes."""
         if not isinstance(value, dict):
             return value
         [(kind, content)] = value.items()

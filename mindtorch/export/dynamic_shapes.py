@@ -16,7 +16,7 @@ from .unlift import check_inputs
 
 
 class _DimHint(Enum):
-    """What becomes of a size without a name."""
+    """The treatment of a size without a name."""
 
     AUTO = "AUTO"  #: a symbol, or a number if the program needs one
     STATIC = "STATIC"  #: a number

@@ -59,7 +59,7 @@ class ExportedProgram:
 
     @property
     def graph_signature(self) -> ExportGraphSignature:
-        """What the inputs and outputs of the graph are."""
+        """The kinds of the graph's inputs and outputs."""
         return self._graph_signature
 
     @property

@@ -1,4 +1,4 @@
-"""What the inputs and outputs of an exported graph are (``torch.export.graph_signature``)."""
+"""Kinds of the inputs and outputs of an exported graph (``torch.export.graph_signature``)."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -48,7 +48,7 @@ Argument = TensorArgument | SymIntArgument | SymFloatArgument | SymBoolArgument 
 
 
 class InputKind(Enum):
-    """What an input of the graph is."""
+    """The kind of an input of the graph."""
 
     USER_INPUT = 1
     PARAMETER = 2
@@ -59,7 +59,7 @@ class InputKind(Enum):
 
 
 class OutputKind(Enum):
-    """What an output of the graph is."""
+    """The kind of an output of the graph."""
 
     USER_OUTPUT = 1
     LOSS_OUTPUT = 2

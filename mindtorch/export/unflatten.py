@@ -197,7 +197,7 @@ def _stack(node: Node) -> list[tuple[str, str]]:
 
 def _said(nodes: list[Node], inputs: list[Node], outputs: list[Node], targets: dict[Node, str], depth: int
           ) -> tuple[Any, ...]:
-    """Return what tells the graphs of two calls of a module apart."""
+    """Return the key that distinguishes graphs of calls of a module."""
     numbers = {node: f"%{number}" for number, node in enumerate((*inputs, *nodes))}
 
     def spelled(values: Any) -> str:

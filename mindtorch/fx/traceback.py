@@ -20,7 +20,7 @@ should_preserve_node_meta = False
 
 
 class NodeSourceAction(Enum):
-    """What a pass does with a node (``torch.fx.traceback.NodeSourceAction``)."""
+    """An action of a pass on a node (``torch.fx.traceback.NodeSourceAction``)."""
 
     CREATE = "create"
     REPLACE = "replace"

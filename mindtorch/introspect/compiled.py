@@ -1,4 +1,4 @@
-"""What the compiler makes of a call: the facts behind ``%%compile``."""
+"""Results of compiling a call: the facts behind ``%%compile``."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence

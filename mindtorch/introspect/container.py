@@ -1,4 +1,4 @@
-"""What is inside a container: lists, dicts, dataclasses, optimizers, loaders, down to their tensors."""
+"""Contents of containers: lists, dicts, dataclasses, optimizers, loaders, down to their tensors."""
 from __future__ import annotations
 
 import inspect
@@ -140,7 +140,7 @@ class Group:
 
 @dataclass
 class State:
-    """What an optimizer keeps of a parameter."""
+    """The state that an optimizer keeps of a parameter."""
 
     of: Any
     state: dict[str, Any]

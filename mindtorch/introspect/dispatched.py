@@ -1,4 +1,4 @@
-"""What the dispatcher did, by what asked for it: the program's lines, nodes of a backward pass, steps of optimizers."""
+"""Calls of the dispatcher by their causes: lines of the program, nodes of a backward pass, steps of optimizers."""
 from __future__ import annotations
 
 import linecache

@@ -45,7 +45,7 @@ class Block:
 
     @property
     def outputs(self) -> tuple[Value, ...]:
-        """What the last step returned."""
+        """The values that the last step returned."""
         return self.steps[-1].outputs
 
     def total(self, what: str) -> int:

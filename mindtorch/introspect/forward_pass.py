@@ -131,7 +131,7 @@ def forward(module: Any, /, *args: Any, **kwargs: Any) -> ForwardFacts:
 
 def forward_or_error(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any],
                      namespace: Mapping[str, Any] | None = None) -> tuple[ForwardFacts, Exception | None]:
-    """Return what ``forward`` does, with tensors named as in a namespace, and the exception that ended the call."""
+    """Return the steps of ``forward``, with tensors named as in a namespace, and the exception that ended the call."""
     found = ForwardFacts()
     try:
         with watch_forward(namespace, found=found, names={"": module}, arguments={**_numbered(args), **kwargs}):

@@ -138,7 +138,7 @@ class BackwardPass(NamedTuple):
 
 
 class TrainingObserver(Protocol):
-    """What is told of a program that trains."""
+    """An observer of a program that trains."""
 
     def operator(self, library: Library, event: DispatchEvent, args: tuple[Any, ...], result: Any) -> None:
         """Receive an operator that ran."""
@@ -157,7 +157,7 @@ class TrainingObserver(Protocol):
 
 
 class ModuleObserver(Protocol):
-    """What is told of calls of modules."""
+    """An observer of calls of modules."""
 
     def entered(self, module: Any, args: tuple[Any, ...]) -> None:
         """Receive the beginning of a module's call."""
@@ -167,7 +167,7 @@ class ModuleObserver(Protocol):
 
 
 class CallObserver(ModuleObserver, Protocol):
-    """What is told of a program's calls: of functions and of tensors' methods, and of modules."""
+    """An observer of a program's calls: of functions and of tensors' methods, and of modules."""
 
     def called(self, function: Any) -> None:
         """Receive the beginning of a function's call."""
@@ -212,7 +212,7 @@ class Library(Protocol):
         """Return the gradient that a tensor holds, or None."""
 
     def pending(self, tensor: Any) -> Pending | None:
-        """Return what the values wait for; None if they are there or, on the meta device, never will be."""
+        """Return the work that the values wait for; None if they are there or, on the meta device, never will be."""
 
     def values(self, tensor: Any) -> np.ndarray | None:
         """Return the values if they can be read now. They may be the tensor's memory: neither write nor keep them."""

@@ -1,4 +1,4 @@
-"""What is known of a module and those below it, as plain data: nothing is run but ``extra_repr``."""
+"""Facts about a module and its submodules, as plain data: nothing is run but ``extra_repr``."""
 from __future__ import annotations
 
 import math

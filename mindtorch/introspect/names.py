@@ -1,4 +1,4 @@
-"""What the tensors are called: names of live tensors, from a namespace such as a notebook's."""
+"""Names of live tensors, from a namespace such as a notebook's."""
 from __future__ import annotations
 
 import itertools

@@ -25,7 +25,7 @@ class Source(Protocol):
     """How tensors of a device that keeps their values off the host are looked at, without waiting for the device."""
 
     def pending(self, tensor: Any) -> Pending | None:
-        """Return what the values wait for on a stream, or None if they are there."""
+        """Return the work on a stream that the values wait for; None if they are there."""
 
     def values(self, tensor: Any) -> np.ndarray | None:
         """Return the values as a fresh array of the tensor's shape, or None if they are not there yet."""

@@ -1,4 +1,4 @@
-"""What happened when: spans of time on lanes (host threads, streams), noted while a block runs."""
+"""Timelines: spans of time on lanes (host threads, streams), noted while a block runs."""
 from __future__ import annotations
 
 import linecache

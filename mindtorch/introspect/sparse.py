@@ -1,4 +1,4 @@
-"""What a sparse tensor consists of, and where its values stand: mindtorch's and PyTorch's alike."""
+"""Facts about sparse tensors, of mindtorch and of PyTorch: their parts, and the places of their values."""
 from __future__ import annotations
 
 import math

@@ -1,4 +1,4 @@
-"""What is known of one tensor, as plain data. Collecting it never waits and never changes anything."""
+"""Facts about one tensor, as plain data. Collecting them never waits and never changes anything."""
 from __future__ import annotations
 
 import math
@@ -164,7 +164,7 @@ def _overlap(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
 
 
 def pending_of(tensor: Any) -> Pending | None:
-    """Return what the tensor's values wait for, or None if they are there or, on the meta device, never will be."""
+    """Return the work that the values wait for; None if they are there or, on the meta device, never will be."""
     return library_of(tensor).pending(tensor)
 
 

@@ -63,7 +63,7 @@ class TrainingRecord:
                 points.append((step, value))
 
     def facts(self) -> TrainingFacts:
-        """Return what was recorded so far."""
+        """Return the record so far."""
         series, norms = (tuple(Series(name, tuple(points)) for name, points in table.items()) for table in self._tables)
         return TrainingFacts(self.step, self.first, self.total, self._elapsed, series, norms)
 

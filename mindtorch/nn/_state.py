@@ -45,7 +45,7 @@ class State:
     _load_state_dict_post_hooks: Hooks
 
     def get_extra_state(self) -> Any:
-        """Return what else to put into the state dict; subclasses define it (``torch.nn.Module.get_extra_state``)."""
+        """Return a further entry of the state dict; subclasses define it (``torch.nn.Module.get_extra_state``)."""
         raise RuntimeError(f"{type(self).__name__}.get_extra_state() was called but is not defined")
 
     def set_extra_state(self, state: Any) -> None:

@@ -276,7 +276,7 @@ def _unreached(step: Step) -> str:
 
 
 def _title(block: Block) -> str:
-    """Return what a block says on hover."""
+    """Return the text of a block on hover."""
     step = block.steps[0]
     lines = [f"{block.label} {block.kind}".strip() + (f" × {block.times}" if block.times > 1 else "")]
     lines += [f"module {step.path}"] if step.kind and step.path else []

@@ -118,7 +118,7 @@ class TrainingMonitor(_Shown):
 
     @property
     def facts(self) -> TrainingFacts:
-        """Return what was recorded."""
+        """Return the record."""
         return self._record.facts()
 
     def record(self, step: int, loss: Any = None, lr: Any = None, grad_norms: Mapping[str, Any] | Any = None,

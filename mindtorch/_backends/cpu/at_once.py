@@ -172,8 +172,7 @@ WRITTEN = {"select_scatter": "select.int", "slice_scatter": "slice.Tensor", "dia
 
 
 def through_view(op: Operator) -> Callable[..., Rows | None] | None:
-    """Return what prepares the copy of a view, or of several, or a write to a view of a copy; None for other operators.
-    """
+    """Return the preparation of a copy of views, or of a write to a view of a copy; None for other operators."""
     name = WRITTEN.get(op.name) or op.name.replace("_copy", "", 1)
     if op.family != "views" or name == op.name or op.functional:
         return None
@@ -228,5 +227,5 @@ def is_whole(x: np.ndarray) -> bool:
 
 
 def moved(general: Rows) -> Callable[..., Rows | None]:
-    """Return what prepares a composite that only moves elements: it moves their numbers once."""
+    """Return a function that prepares a composite that only moves elements: it moves their numbers once."""
     return moving(lambda numbers, *settings: general(from_array(numbers, int64), *settings)._array, 1 << 14)

@@ -62,7 +62,7 @@ def number_array(number: Any, dtype: DType) -> np.ndarray:
 
 def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Callable[[tuple[Any, ...]], Any]]:
     """Return the kernel for any operands, which keeps functions of their arrays, settled by promotion, broadcasting and
-    strides; and what returns the one that computes later calls like one, or UNFIT if these are to be asked again.
+    strides; and a function of a call that returns the one kept for calls like it, UNFIT if it is not to be settled.
     """
     count, unpromoted, opmath_scalars = meta.count, meta.unpromoted, meta.opmath_scalars
     ufunc: Any = row.ufunc if isinstance(row, PreparedUfunc) else row
@@ -117,7 +117,7 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
 
 def by_row(op: Operator, function: Rows, changes: dict[int, Any], count: int, rest: tuple[Any, ...], spec: Spec,
            widened: bool) -> Rows:
-    """Return what computes a call from its operands' arrays, after the given changes of some of them."""
+    """Return a function that computes a call from its operands' arrays, after the given changes of some of them."""
     (shape, dtype, stride), size = spec, prod(spec.shape or ())
     ways, layout = [changes.get(i) for i in range(count)], intern_layout(shape or (), stride, dtype)
     is_new = (widened and dtype.itemsize == 2) or isinstance(function, np.ufunc)
@@ -176,8 +176,8 @@ def make(function, rest, dtype, layout, ways):
 
 @lru_cache
 def changing(forms: Ints, few: bool, tensors: bool) -> Callable[..., Rows]:
-    """Return what makes the function of operands that are converted to so many dtypes, or replaced by a number (-1). It
-    returns arrays, or if these are known to be new, ``tensors``.
+    """Return a function that makes the function of operands that are converted to so many dtypes, or replaced by a
+    number (-1). This returns arrays, or if they are known to be new, ``tensors``.
     """
     operands, changed = [f"x{i}" for i in range(len(forms))], []
     for i, form in enumerate(forms):
@@ -200,7 +200,7 @@ def changing(forms: Ints, few: bool, tensors: bool) -> Callable[..., Rows]:
 
 
 def into_new(ufunc: np.ufunc, changes: dict[int, Any], spec: Spec) -> Rows:
-    """Return what computes a ufunc of many numbers from its operands' arrays, after the given changes, by blocks."""
+    """Return a function that computes a ufunc of many numbers by blocks, after the given changes of operands."""
     def run(*arrays: Any) -> Tensor:
         operands, out = [*arrays], empty_tensor(spec)
         for i, way in changes.items():
@@ -213,8 +213,8 @@ def into_new(ufunc: np.ufunc, changes: dict[int, Any], spec: Spec) -> Rows:
 
 def settled_calls(meta: Pointwise, kernel: Rows, settled: Callable[[tuple[Any, ...]], Any],
                   plain: bool) -> Callable[[Rows], Rows]:
-    """Return what wraps a kernel to compute a call by its settled function, which the second call of a key settles. The
-    calls of one or two operands, the first a tensor, are ``plain``: their layouts and numbers are the key.
+    """Return a decorator of kernels that computes a call by its settled function, which the second call of a key
+    settles. The calls of one or two operands, the first a tensor, are ``plain``: their layouts and numbers are the key.
     """
     count, of_default = meta.count, meta.kind.startswith("float")  # the default dtype may be the result's
     places = Plans()
@@ -306,7 +306,7 @@ def all_like(operands: Iterable[Any], spec: Spec) -> bool:
 
 def of_half(function: Any, numbers: list[Any], halves: list[bool], spec: Spec, rest: tuple[Any, ...]) -> Callable[
         ..., Tensor]:
-    """Return what computes a function of operands of half precision, laid out as the result, in float32; many block by
+    """Return a function that computes operands of half precision, laid out as the result, in float32; many block by
     block, so that the wide temporaries stay in the cache. ``numbers`` are the other operands, in float32.
     """
     shape, dtype, every = spec.shape or (), spec.dtype, all(halves)

@@ -24,7 +24,7 @@ ndarray = np.ndarray
 
 
 class Prepared:
-    """A row that settles once per plan whatever layouts and settings decide.
+    """A row that settles once per plan all that layouts and settings decide.
 
     ``prepare`` takes the arguments of a call, and returns the function of the leading arrays that computes this and
     later calls of the plan; or None, if ``plain`` computes them. A ``plain`` row also computes a layout's first call,
@@ -61,7 +61,7 @@ class Prepared:
 
 
 def taking(count: int) -> Callable[[Rows], Rows]:
-    """Mark what prepares a composite whose function takes so many leading arguments, tensors and settings."""
+    """Mark a preparation of a composite whose function takes so many leading arguments, tensors and settings."""
     def mark(row: Any) -> Rows:
         row.count = count
         return row
@@ -70,8 +70,8 @@ def taking(count: int) -> Callable[[Rows], Rows]:
 
 
 class Copied:
-    """The row of a functional form whose in-place form is ``Prepared``: it prepares a write into a copy. What it
-    prepares returns None for values that the write leaves to the plain row.
+    """The row of a functional form whose in-place form is ``Prepared``: it prepares a write into a copy. The function
+    returns None for values that the write leaves to the plain row.
     """
 
     def __init__(self, row: Prepared) -> None:
@@ -95,8 +95,8 @@ MOST = 1 << 11
 
 
 def moving(function: Rows, most: int = MOST) -> Callable[..., Rows | None]:
-    """Return what prepares a function that only moves elements of an array, with zeros in holes: it moves the elements'
-    numbers once. Returns None for more than ``most`` elements.
+    """Return the preparation of a function that only moves elements of an array, with zeros in holes: it moves the
+    elements' numbers once. It returns None for more than ``most`` elements.
     """
     def prepare(x: np.ndarray, *settings: Any) -> Rows | None:
         if not 0 < x.size <= most or not x.ndim:
@@ -120,8 +120,8 @@ def moving(function: Rows, most: int = MOST) -> Callable[..., Rows | None]:
 
 
 def by_matrix(row: Rows, x: ndarray, dims: int, kind: Any = None, divisor: Any = None) -> Rows:
-    """Return what computes a linear function of the last ``dims`` dimensions, which ``row`` computes of arrays (N, C,
-    ...) as well, over a divisor: for small arrays by the function's matrix, perhaps of another dtype. Then only
+    """Return the function of arrays that computes a linear function of the last ``dims`` dimensions over a divisor, as
+    ``row`` does of arrays (N, C, ...): for small arrays by the function's matrix, perhaps of another dtype. Then only
     infinity and NaN are left to ``row``, since 0 times them is NaN. Half precision is computed in float32.
     """
     narrow, size = x.dtype, x.shape[x.ndim - dims:]

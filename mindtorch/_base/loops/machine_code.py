@@ -289,7 +289,7 @@ _kept: list[Any] = []  # what ufuncs point to
 
 
 def ufuncs(engine: Any, dtypes: list[np.dtype], kinds: list[str]) -> Callable[..., np.ufunc]:
-    """Return what makes the ufunc of a loop's arrays, of which the last is the output, for numbers that follow them."""
+    """Return a function that makes the ufunc of a loop's arrays, of which the last is the output, given its numbers."""
     @cache
     def ufunc(*numbers: Any) -> np.ufunc:
         given = np.zeros(max(len(kinds), 1), np.int64)

@@ -122,7 +122,7 @@ class Variable:
         raise Break(f"{self} is needed outside of the graph, and cannot be made there")
 
     def key(self) -> Any:
-        """Return what stands for the value as a key of a dictionary."""
+        """Return the stand-in for the value as a key of a dictionary."""
         return Identity(self)
 
     def __str__(self) -> str:

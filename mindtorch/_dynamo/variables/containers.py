@@ -16,7 +16,7 @@ from .base import (
 
 
 def of_class(tx: Translator, owner: Any, name: str) -> Variable:
-    """Return what the class of a container has under a name, as an attribute of the container."""
+    """Return an attribute of a container that its class has."""
     if not gives(owner.kind, name):
         no_attribute(tx, owner, name)
     found = inspect.getattr_static(owner.kind, name)
@@ -302,7 +302,7 @@ class DictVariable(Variable):
 
 
 def hashed(tx: Translator, key: Variable) -> Any:
-    """Return what stands for a key, which has to have a hash."""
+    """Return the stand-in for a key, which has to have a hash."""
     if isinstance(key, (ListVariable, DictVariable)) or (isinstance(key, SetVariable) and key.kind is set):
         throw(tx, TypeError, f"unhashable type: {key.python_type().__name__!r}")
     return key.key()

@@ -77,7 +77,7 @@ def run_functionalized_fw_and_collect_metadata(f: Callable[..., Any], *, keep_in
 
 
 def _of_input(arg: Any, functional: Any, memory: Any, version: int, keep_input_mutations: bool) -> InputAliasInfo:
-    """Return what a call did to one input."""
+    """Describe the changes that a call made to one input."""
     if memory is None:
         return InputAliasInfo(False, False, False, False, False, False, False, 0, keep_input_mutations)
     mutates_data = memory.generation > 0 and not functional._set
@@ -100,7 +100,7 @@ def _has_history(output: Any) -> bool:
 
 def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
                 with_history: list[bool], aliases_as_eager: bool) -> tuple[list[OutputAliasInfo], list[Any]]:
-    """Return what each output is, and the tensors that are no outputs, but that several outputs are views of."""
+    """Describe each output; return the tensors, too, that are no outputs, but that several outputs are views of."""
     functional = [output for output in outputs if isinstance(output, FunctionalTensor)]
     aliases = Counter(id(output._memory) for output in functional)
     parts = Counter(id(output._memory) for output in functional if _is_one_of_several(output))
@@ -150,7 +150,7 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
             raise NotImplementedError("one of several views of a tensor that requires grad is written in place")
 
     def of_memory(output: Any) -> tuple[Any, int | None, tuple[Any, ...]]:
-        """Return what an output is that shares memory which the function made."""
+        """Describe an output that shares memory with a tensor of the function's."""
         base = output._base if output._base is not None else part_of(output, [*functional, *own_bases, *bases])
         if base is None:
             return OutputType.non_alias, None, ()
@@ -162,7 +162,7 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
         return output_type, number, views
 
     def of_base(output: Any, base: Any) -> tuple[Any, int | None, tuple[Any, ...]]:
-        """Return what a view of another tensor of the function's is, which is an output by itself or becomes one."""
+        """Describe a view of another tensor of the function's, which is an output by itself or becomes one."""
         views = output._views[len(base._views):]
         if id(base) in output_of:
             return OutputType.alias_of_intermediate_base_is_user_output, output_of[id(base)], views

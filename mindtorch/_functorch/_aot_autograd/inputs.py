@@ -104,7 +104,7 @@ class Inputs:
         return bool(self.groups)
 
     def describe(self, fakes: list[Any]) -> ViewAndMutationMeta:
-        """Return what the function does besides computing."""
+        """Describe the function's side effects."""
         return run_functionalized_fw_and_collect_metadata(
             self.function, keep_input_mutations=self.keep, aliases_as_eager=self.aliases_as_eager)(*fakes)
 

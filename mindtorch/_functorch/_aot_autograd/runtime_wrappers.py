@@ -1,4 +1,4 @@
-"""What is done beside a compiled graph when it runs: inputs are written, and aliases made, as the function did."""
+"""Side effects of a compiled graph's runs: inputs are written, and aliases made, as the function did."""
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a traced call does to its inputs, and how its outputs alias: the compiled call does as much."""
+"""Side effects of a traced call on its inputs, and aliases among its outputs, which the compiled call reproduces."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ COMPUTED = (OutputType.non_alias, OutputType.unsafe_view_alias, OutputType.custo
 
 @dataclass(frozen=True)
 class InputAliasInfo:
-    """What a call does to one input."""
+    """The effects of a call on one input."""
 
     is_leaf: bool
     mutates_data: bool
@@ -67,7 +67,7 @@ class InputAliasInfo:
 
 @dataclass(frozen=True)
 class OutputAliasInfo:
-    """What one output is."""
+    """The kind of one output."""
 
     output_type: Any
     raw_type: type

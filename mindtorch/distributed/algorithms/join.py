@@ -32,7 +32,7 @@ class Joinable(ABC):
 
     @abstractmethod
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """Return what a rank without batches does."""
+        """Return the hook by which a rank without batches takes part."""
 
     @property
     @abstractmethod

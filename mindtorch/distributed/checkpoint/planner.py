@@ -105,15 +105,15 @@ class SavePlanner(ABC):
 
     @abstractmethod
     def create_local_plan(self) -> SavePlan:
-        """Return what this process would write."""
+        """Return the plan of what this process would write."""
 
     @abstractmethod
     def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
-        """Return what each process writes, and the checkpoint's metadata."""
+        """Return each process's plan of writing, and the checkpoint's metadata."""
 
     @abstractmethod
     def finish_plan(self, new_plan: SavePlan) -> SavePlan:
-        """Return what this process writes."""
+        """Return this process's final plan of writing."""
 
     @abstractmethod
     def resolve_data(self, write_item: WriteItem) -> Tensor | io.BytesIO:
@@ -130,15 +130,15 @@ class LoadPlanner(ABC):
 
     @abstractmethod
     def create_local_plan(self) -> LoadPlan:
-        """Return what this process would read."""
+        """Return the plan of what this process would read."""
 
     @abstractmethod
     def create_global_plan(self, global_plan: list[LoadPlan]) -> list[LoadPlan]:
-        """Return what each process reads."""
+        """Return each process's plan of reading."""
 
     @abstractmethod
     def finish_plan(self, central_plan: LoadPlan) -> LoadPlan:
-        """Return what this process reads."""
+        """Return this process's final plan of reading."""
 
     @abstractmethod
     def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:

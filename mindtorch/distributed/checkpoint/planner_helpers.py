@@ -25,7 +25,7 @@ def _create_chunk_list(tensor: Tensor) -> list[ChunkStorageMetadata]:
 
 
 def _create_write_item_for_tensor(fqn: str, tensor: Tensor) -> WriteItem:
-    """Return what is written of a tensor that this process has a part of."""
+    """Return the items to write of a tensor of which this process has a part."""
     chunk, = _create_chunk_list(tensor)
     kind = WriteItemType.SHARD if isinstance(tensor, DTensor) else WriteItemType.TENSOR
     return WriteItem(MetadataIndex(fqn, chunk.offsets), kind, tensor_data=TensorWriteData(
@@ -33,7 +33,7 @@ def _create_write_item_for_tensor(fqn: str, tensor: Tensor) -> WriteItem:
 
 
 def _create_write_items(fqn: str, object: Any) -> list[WriteItem]:
-    """Return what is written of a value; nothing if this process has no part of it."""
+    """Return the items to write of a value; none if this process has no part of it."""
     if not isinstance(object, Tensor):
         return [WriteItem(MetadataIndex(fqn), WriteItemType.BYTE_IO)]
     if isinstance(object, DTensor) and any(placement.is_partial() for placement in object.placements):
@@ -66,7 +66,7 @@ def create_read_items_for_chunk_list(fqn: str, checkpoint_md: TensorStorageMetad
 
 
 def _create_read_items(fqn: str, md: TensorStorageMetadata | BytesStorageMetadata, obj: Any) -> list[ReadItem]:
-    """Return what is read for a value."""
+    """Return the items to read for a value."""
     if isinstance(md, BytesStorageMetadata):
         return [ReadItem(LoadItemType.BYTE_IO, MetadataIndex(fqn), Size([0]), MetadataIndex(fqn), Size([0]),
                          Size([0]))]

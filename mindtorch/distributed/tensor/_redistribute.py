@@ -59,7 +59,7 @@ def kind(placement: Placement) -> str:
 
 
 def cost(source: Placement, target: Placement, nbytes: int) -> float:
-    """Return what a step costs."""
+    """Return the costs of a step."""
     if source == target:
         return 0.0
     pair = kind(source), kind(target)
@@ -107,7 +107,7 @@ def plan(source: Sequence[Placement], target: Sequence[Placement]) -> list[Step]
 
 
 def moves(source: DTensorSpec, target: DTensorSpec) -> list[Move]:
-    """Return what the steps of a redistribution send, before any is taken: bytes of one rank, around a ring."""
+    """Return the moves of a redistribution's steps, before any is taken: bytes of one rank, around a ring."""
     placements, found = list(source.placements), []
     for step in plan(source.placements, target.placements):
         if source.mesh.size(step.mesh_dim) > 1:
@@ -117,7 +117,7 @@ def moves(source: DTensorSpec, target: DTensorSpec) -> list[Move]:
 
 
 def _move(spec: DTensorSpec, placements: Sequence[Placement], step: Step) -> Move:
-    """Return what a step from these placements sends."""
+    """Return the move of a step from these placements."""
     (i, old, new), mesh, dtype = step, spec.mesh, spec.tensor_meta.dtype
     names = mesh.mesh_dim_names or tuple(map(str, range(mesh.ndim)))
     sizes, ranks = list(local_shape_and_offset(spec.shape, mesh, placements)[0]), mesh.size(i)

@@ -28,7 +28,7 @@ class DimDynamic(Enum):
 
 @dataclass(frozen=True)
 class Constraint:
-    """What the user requires of a size; ``warn_only`` where it is only a wish."""
+    """A user's requirement of a size; with ``warn_only``, only a wish."""
 
     warn_only: bool = False
 

@@ -164,7 +164,7 @@ def get_proxy_slot(obj: Any, tracer: Any, default: Any = NO_DEFAULT,
 
 
 def _of_alias(tensor: Any, tracer: Any) -> _ProxyTensor | None:
-    """Return what another tensor is tracked with that has the same memory and layout, as a transform's own leaf has."""
+    """Return the proxy of another tensor of equal memory and layout, such as a transform's own leaf."""
     if tensor._storage is None:
         return None
     layout = (tensor.shape, tensor._strides(), tensor._offset, tensor._dtype)
@@ -232,7 +232,7 @@ def set_meta(proxy: Proxy, val: Any) -> Proxy:
 
 
 def fetch_object_proxy(tracer: Any, t: Any) -> Any:
-    """Return what a tensor is tracked with, or the tensor (``fetch_object_proxy``)."""
+    """Return the proxy of a tensor, or the tensor if it has none (``fetch_object_proxy``)."""
     return get_proxy_slot(t, tracer, t)
 
 

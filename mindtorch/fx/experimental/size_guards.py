@@ -149,7 +149,7 @@ def is_a_range(expr: Any) -> bool:
 
 
 def _violation(env: ShapeEnv, constraint: Any, source: Source, expr: Any) -> list[str]:
-    """Return what is wrong with a size that the user requires to be free."""
+    """Return the reason for which a size cannot be free, as the user requires."""
     if isinstance(constraint, RelaxedUnspecConstraint):
         if expr.is_Integer:
             return [f"Not all values of {constraint.render(source)} are valid because {source.name} was inferred to be "

@@ -1,4 +1,4 @@
-"""What the passes share: names of targets, and graphs in order (``torch.fx.passes.tools_common``)."""
+"""Tools of several passes: names of targets, and graphs in order (``torch.fx.passes.tools_common``)."""
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -111,7 +111,7 @@ def _trailing(mask: np.ndarray) -> bool:
 
 
 class Weights(Watcher):
-    """What attention does with its weights."""
+    """The use that attention makes of its weights."""
 
     def __init__(self, record: Any, padding: Padding):
         super().__init__(record)

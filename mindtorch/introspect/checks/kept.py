@@ -158,7 +158,7 @@ class Aliases(Watcher):
 
 
 def appended(where: str, files: Iterable[str]) -> tuple[str, Call | None]:
-    """Return what the program appends to a list, and the line; the list is found by the end of its name."""
+    """Return the value that the program appends to a list, and the line; the end of its name finds the list."""
     for file in sorted(files):
         for call in ast.walk(tree_of(file)):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append" and (

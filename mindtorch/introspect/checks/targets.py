@@ -113,7 +113,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
 
 
 class Targets(Watcher):
-    """What loss functions are given."""
+    """The arguments of loss functions."""
 
     def function(self, name: str, given: Given, place: Call) -> None:
         for rule in RULES.get(name, ()):

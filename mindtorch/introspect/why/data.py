@@ -183,7 +183,7 @@ def collated(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def _held(failure: Failure) -> str:
-    """Return what a dataset's ``__getitem__`` takes a sample from, as it is written there."""
+    """Return the expression from which a dataset's ``__getitem__`` takes a sample."""
     getters = [node for node in ast.walk(failure.wrote.source)
                if isinstance(node, ast.FunctionDef) and node.name == "__getitem__"]
     parts = [ast.unparse(node) for getter in getters for node in ast.walk(getter)

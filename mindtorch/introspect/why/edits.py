@@ -100,7 +100,7 @@ class Place:
 
 
 def value(node: ast.expr, space: Mapping[str, Any]) -> Any:
-    """Return what a name, or a name in a module, stands for; None if that is not known."""
+    """Return the value of a name, or of a name in a module; None if it is not known."""
     try:
         return eval(ast.unparse(node), dict(space)) if isinstance(node, (ast.Name, ast.Attribute)) else None
     except Exception:  # whatever reading an attribute may raise

@@ -1,4 +1,4 @@
-"""What an explanation of an error consists of: text, the call, the tensors involved, and pictures as plain data."""
+"""Parts of an explanation of an error: text, the call, the tensors involved, and pictures as plain data."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What the program wrote for an operator's arguments: ``x.t()`` in ``x.t().view(12)``."""
+"""Expressions of a program for an operator's arguments: ``x.t()`` in ``x.t().view(12)``."""
 from __future__ import annotations
 
 import ast

@@ -50,7 +50,7 @@ class Refused(BaseException):
 
 
 class Outcome(NamedTuple):
-    """What became of one edit: of the cure ``number``, -1 for the statement as it stands."""
+    """The outcome of one edit: of the cure ``number``, -1 for the statement as it stands."""
 
     number: int
     state: str
@@ -260,7 +260,7 @@ def _keep_off_devices(space: dict[str, Any]) -> None:
 
 
 def _changed(result: Any, edit: Edit, space: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what a cure changes in meaning, besides curing: pairs of the word that mentions it, and the note."""
+    """Return the side effects of a cure: pairs of the word that mentions one, and the note."""
     notes = []
     if is_tensor(result) and not result.requires_grad and (result.is_floating_point() or result.is_complex()):
         given: list[Any] = [space.get(node.id) for node in ast.walk(edit.body[-1]) if isinstance(node, ast.Name)]

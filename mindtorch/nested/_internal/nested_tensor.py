@@ -211,7 +211,7 @@ def _rebuild_njt(parts: dict[str, Any]) -> NestedTensor:
 
 
 def described(tensor: NestedTensor, *without: str) -> dict[str, Any]:
-    """Return what tensors of the same structure are made with, besides their values."""
+    """Return the arguments, besides the values, that make tensors of one structure."""
     found = {"offsets": tensor._offsets, "lengths": tensor._lengths, "_ragged_idx": tensor._ragged_idx,
              "_metadata_cache": tensor._metadata_cache}
     return {name: value for name, value in found.items() if name not in without}

@@ -30,14 +30,14 @@ _mask_mod_signature, _score_mod_signature = MaskMod, ScoreMod  # PyTorch's names
 
 
 class AuxRequest(NamedTuple):
-    """What ``flex_attention`` returns beside its result (``torch.nn.attention.flex_attention.AuxRequest``)."""
+    """A choice of further results of ``flex_attention`` (``torch.nn.attention.flex_attention.AuxRequest``)."""
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """What ``return_aux`` asked for (``torch.nn.attention.flex_attention.AuxOutput``)."""
+    """The further results that ``return_aux`` asked for (``torch.nn.attention.flex_attention.AuxOutput``)."""
 
     lse: Tensor | None = None
     max_scores: Tensor | None = None

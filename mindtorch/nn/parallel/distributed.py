@@ -75,7 +75,7 @@ def buckets_of(parameters: Sequence[Tensor], capacity: float) -> list[Bucket]:
 
 
 class GradBucket:
-    """What a communication hook is given (``torch.distributed.GradBucket``)."""
+    """Gradients as a communication hook takes them (``torch.distributed.GradBucket``)."""
 
     def __init__(self, bucket: Bucket, is_last: bool):
         self._bucket, self._is_last = bucket, is_last

@@ -24,7 +24,7 @@ WRITES: dict[str, tuple[Rows, int]] = {
 
 
 class Step(NamedTuple):
-    """What an operator computes: a function of arrays, its arguments, and the result as a tensor.
+    """An operator on arrays: the function, its arguments, and the result as a tensor.
 
     - ``writes``: it writes into its first argument, and returns False if it does not take the values.
     - ``checked``: the function is known to compute the result.
@@ -47,7 +47,7 @@ def same(x: ndarray) -> ndarray:
 
 
 def step_of(op: Operator, args: tuple[Any, ...], inputs: list[Any]) -> Step | None:
-    """Call an operator, and return what it computes of arrays; None if that is not to be known."""
+    """Call an operator, and return its step on arrays; None if that is not to be known."""
     kernel = op.kernel(CPU)
     if kernel is None or kernel.registered or op.family == "random" or op.is_out:
         return None
@@ -112,7 +112,7 @@ def is_alike(array: ndarray, other: ndarray, bits: bool = True) -> bool:
 
 
 def writing_step(op: Operator, kernel: Kernel, args: tuple[Any, ...], inputs: list[Any]) -> Step | None:
-    """Return what an operator that writes a new tensor computes: a new array, if nothing else refers to its memory."""
+    """Return the step of an operator that writes a new tensor: it makes a new array if nothing else refers to it."""
     target, functional = args[0], op.functional
     array: Any = target._array
     if target.__class__ is not Tensor or any(shares(target, value) for value in inputs):
@@ -140,7 +140,7 @@ def planned_of(kernel: Kernel, args: tuple[Any, ...]) -> tuple[Any, int]:
 
 
 def found_by(kernel: Kernel, name: str) -> Any:
-    """Return what finds the function of a call of an operator's kernel; None without it."""
+    """Return the attribute of an operator's kernel that finds the function of a call; None without it."""
     return getattr(kernel.fast, name, None) or getattr(kernel.fn, name, None)
 
 
@@ -149,7 +149,7 @@ def shares(tensor: Any, other: Any) -> bool:
 
 
 def view_of(source: ndarray, view: ndarray) -> Rows | None:
-    """Return what makes a view of an array like one that is known."""
+    """Return a function that makes a view of an array, as ``view`` is of ``source``; None if it is not known how."""
     shape, strides = view.shape, view.strides
     if source.flags.c_contiguous and view.flags.c_contiguous and source.size == view.size:
         return lambda x: x.reshape(shape)

@@ -161,7 +161,7 @@ def replay_of(formulas: Callable[..., list[Any]], op: Operator, values: tuple[An
 @lru_cache(1 << 10)
 def function_of(inputs: tuple[str, ...], names: tuple[str, ...], lines: tuple[str, ...],
                 op: str) -> Callable[..., Rows]:
-    """Return what makes the function of arrays from the functions and settings that its lines name."""
+    """Return a function that makes the function of arrays, given the functions and settings that its lines name."""
     text = "\n".join([f"def make({', '.join(names)}):", f"    def run({', '.join(inputs)}):",
                       *[f"        {line}" for line in lines], "    return run\n"])
     made: Callable[..., Rows] = define("make", text, f"{__file__}: formulas of {op}, {hash(text) & 0xFFFFFF:x}",

@@ -135,7 +135,7 @@ def eye(n: int, m: int, dtype: DType | None = None, *options: Any) -> np.ndarray
 
 
 def counting(count: int, of: Any) -> Any:
-    """Return what prepares a form of ``arange`` or ``eye`` that takes ``count`` numbers: copies of a result."""
+    """Return a function that prepares a form of ``arange`` or ``eye`` of ``count`` numbers: copies of a result."""
     def prepare(*args: Any) -> Any:
         dtype = args[count] if len(args) > count else None
         made = of(*args[:count], dtype)

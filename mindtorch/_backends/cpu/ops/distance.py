@@ -104,7 +104,7 @@ def norm_grad(grad: np.ndarray, away: np.ndarray, p: float, norm: np.ndarray) ->
 
 
 def weights_of(grad: np.ndarray, p: float, norm: np.ndarray) -> np.ndarray:
-    """Return what the gradient multiplies a difference by, or its sign; 0 where the norm is 0."""
+    """Return the factor of the gradient by which differences, or their signs, are multiplied; 0 where the norm is 0."""
     return np.divide(grad, norm, out=np.zeros_like(grad), where=norm != 0) if p == 2 else np.ascontiguousarray(grad)
 
 

@@ -443,7 +443,7 @@ def matrix_exp(a: ndarray) -> ndarray:
 # -- composites --------------------------------------------------------------------------------------------------------
 
 def values_of(x: ndarray, hermitian: bool, vectors: bool = False) -> Callable[[ndarray], Arrays]:
-    """Return what computes the singular values of arrays like the first, or the eigenvalues of Hermitian ones."""
+    """Return a function that computes the singular values of arrays like the first, or Hermitian ones' eigenvalues."""
     row = CPU_KERNELS["_linalg_eigh"] if hermitian else CPU_KERNELS["_linalg_svd"]
     settings = ("L", vectors) if hermitian else (False, vectors, None)
     return row.prepare(x, *settings) or (lambda x: row(x, *settings))

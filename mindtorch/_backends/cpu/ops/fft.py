@@ -73,7 +73,7 @@ def fft_c2r(x: ndarray, dim: Ints, normalization: int, last_dim_size: int, forwa
 # -- composites --------------------------------------------------------------------------------------------------------
 
 def fitted(x: ndarray, dims: Ints, sizes: Ints, dtype: np.dtype) -> Row:
-    """Return what cuts arrays, or pads them with zeros, at the ends of their dimensions, in a dtype."""
+    """Return a function that cuts arrays, or pads them with zeros, at the ends of their dimensions, in a dtype."""
     resized = dict(zip(dims, sizes, strict=True))
     shape = tuple([resized.get(d, n) for d, n in enumerate(x.shape)])
     part = tuple([slice(min(n, have)) for n, have in zip(shape, x.shape, strict=True)])
@@ -94,7 +94,7 @@ Settle = Callable[[ndarray, Ints, Any, Any, np.dtype], Row | None]
 
 
 def composite(settle: Settle, of_one: bool, dims: Ints | None = None) -> Row:
-    """Return what prepares a composite over one dimension, or over several, by default ``dims``, or all."""
+    """Return a function that prepares a composite over one dimension, or over several, by default ``dims``, or all."""
     def prepare(x: ndarray, s: Any = None, dim: Any = dims, norm: str | None = None) -> Row | None:
         s = None if s is None else (s,) if of_one else s
         if not x.ndim:

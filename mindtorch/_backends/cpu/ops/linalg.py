@@ -52,7 +52,7 @@ def are_alike(*arrays: ndarray) -> bool:
 
 
 def in_floats(prepare: Callable[..., Callable[..., Any] | None]) -> Prepared:
-    """Return what prepares a product of arrays, which is computed in float32 if they are of half precision."""
+    """Return a function that prepares a product of arrays, computed in float32 if they are of half precision."""
     @wraps(prepare)
     def prepared(*arrays: Any) -> Callable[..., Any] | None:
         narrow = arrays[0].dtype

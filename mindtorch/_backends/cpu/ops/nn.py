@@ -62,8 +62,8 @@ def are_alike(*arrays: array) -> bool:
 
 
 def loss_backward(slope: Callable[..., Any]) -> Prepared:
-    """Return what prepares ``op(grad_output, self, target, reduction, number)`` for contiguous tensors: the slope by
-    element, which ``slope`` writes over the differences, times the gradient. Half precision is computed in float32.
+    """Return the preparation of ``op(grad_output, self, target, reduction, number)`` of contiguous tensors: the slope
+    per element, which ``slope`` writes over the differences, times the gradient. Half precision is computed in float32.
     """
     def prepare(grad: array, self: array, target: array, reduction: int, *number: Any) -> Callable[..., array] | None:
         half = is_half(self)
@@ -285,7 +285,7 @@ def prepared_nll_loss_backward(grad_output: array, self: array, target: array, w
 
 
 def of_batch(of_logits: bool) -> Prepared:
-    """Return what prepares the loss of a batch by log probabilities, or by the logits that they are made of."""
+    """Return a function that prepares the loss of a batch by log probabilities, or by the logits that make these."""
     def prepare(self: array, target: array, weight: array | None = None, reduction: int = MEAN,
                 ignore_index: int = -100, label_smoothing: float = 0.0) -> Callable[..., array] | None:
         if label_smoothing or self.ndim not in (2, 4) or target.shape != (len(self), *self.shape[2:]) or not (
@@ -312,7 +312,7 @@ NLL_LOSS_BACKWARD = Prepared(prepared_nll_loss_backward, 7, nll_loss_backward)
 # -- margins -------------------------------------------------------------------------------------------------
 
 def margin_factor(weight: array | None, chosen: array, classes: int, dtype: Any) -> array:
-    """Return what the distances of a sample to the margin are multiplied with."""
+    """Return the factor of a sample's distances to the margin."""
     return np.asarray(1 / classes, dtype) if weight is None else weight.reshape(-1)[chosen] / classes
 
 

@@ -219,7 +219,7 @@ def adaptive_max_pool(dims: int) -> Prepared:
 
 
 def highest(dims: int) -> Callable[..., Any]:
-    """Return what prepares maxima without their numbers (``max_pool1d`` and the like), one offset after the other."""
+    """Return a function that prepares maxima without their indices (``max_pool1d``), one offset after the other."""
     def prepare(x: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), *rest: Any) -> Any:
         window = Window.over(x.shape[-dims:], kernel_size, stride, padding, *(*rest, *((1,), False)[len(rest):])[::-1])
         first, *others = window.keys()

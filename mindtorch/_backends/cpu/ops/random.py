@@ -109,7 +109,7 @@ def few(size: Ints) -> int:
 
 
 def numbers(sample: Sampler, first: float, second: float) -> Callable[..., Any]:
-    """Return what prepares drawing a few numbers with two parameters from the default generator."""
+    """Return a function that prepares drawing a few numbers with two parameters from the default generator."""
     def prepare(size: Ints, dtype: DType | None = None, *options: Any) -> Callable[[], np.ndarray] | None:
         kind, count = (dtype or get_default_dtype()).np, few(size)
         if kind.char not in "fd" or not count:
@@ -122,7 +122,7 @@ def numbers(sample: Sampler, first: float, second: float) -> Callable[..., Any]:
 
 
 def numbers_like(sample: Sampler, first: float, second: float) -> Callable[..., Any]:
-    """Return what prepares drawing a few numbers in the shape and dtype of an array."""
+    """Return a function that prepares drawing a few numbers in the shape and dtype of an array."""
     prepare = numbers(sample, first, second)
 
     def prepare_like(x: np.ndarray, dtype: DType | None = None, *options: Any) -> Callable[..., np.ndarray] | None:

@@ -573,7 +573,7 @@ def truth(reduce: Any) -> Reduce:
 
 
 def few_true(reduce: Any) -> Callable[[np.ndarray, Ints, bool], Settled | None]:
-    """Return what settles the truth of numbers that NumPy need not convert first."""
+    """Return a function that prepares the truth values of numbers that NumPy need not convert first."""
     return lambda x, axis, keepdims: (
         (lambda x: reduce(x, axis, keepdims=keepdims)) if x.dtype.char in "fdlq?" and x.size < LARGE else None)
 

@@ -321,7 +321,7 @@ def trace(x: Array) -> Rows | None:
 
 
 def concatenated(atleast: Callable[[Array], Array], of_vectors: int, dim: int) -> Callable[[list[Array]], Rows | None]:
-    """Return what prepares the concatenation of small arrays along ``dim``, after they got more dimensions."""
+    """Return a function that prepares the concatenation of small arrays of at least so many dimensions."""
     def prepare(arrays: list[Array]) -> Rows | None:
         if len({array.dtype for array in arrays}) > 1 or sum([array.size for array in arrays]) >= SMALL:
             return None

@@ -17,7 +17,7 @@ ROUNDING: dict[str, np.ufunc] = {"lower": np.floor, "higher": np.ceil, "nearest"
 
 
 def quantile(ignore_nan: bool) -> Run:
-    """Return what prepares ``quantile`` or ``nanquantile``, of which ``q`` may be a number or an array."""
+    """Return a function that prepares ``quantile`` or ``nanquantile``, of which ``q`` may be a number or an array."""
     def prepare(x: ndarray, q: Any, dim: int | None = None, keepdim: bool = False, interpolation: str = "linear") -> (
             Run | None):
         if x.dtype.char not in FLOATS:
@@ -86,7 +86,7 @@ def corrcoef(x: ndarray) -> Run | None:
 
 
 def trapezoid(cumulative: bool) -> Run:
-    """Return what prepares ``trapezoid`` or ``cumulative_trapezoid`` over points."""
+    """Return a function that prepares ``trapezoid`` or ``cumulative_trapezoid`` over points."""
     def prepare(y: ndarray, x: ndarray, dim: int = -1) -> Run | None:
         if y.dtype.char not in FLOATS or x.dtype is not y.dtype or not y.size or not x.size:
             return None

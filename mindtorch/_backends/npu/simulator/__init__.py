@@ -40,7 +40,7 @@ def sanitizer(on: bool | None = None) -> bool:
 
 
 def reports() -> list[Report]:
-    """Return what the sanitizer has found, oldest first; the last 1000."""
+    """Return the last 1000 findings of the sanitizer, oldest first."""
     return [] if watch.active is None else list(watch.active.reports)
 
 

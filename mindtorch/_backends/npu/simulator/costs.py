@@ -116,7 +116,7 @@ class Costs:
         return int(vars(self)[f"{unit}_cores"])
 
     def of(self, name: str, operands: Iterable[Operand]) -> Cost:
-        """Return what an operator costs. ``operands`` are its tensors, the outputs last."""
+        """Return the costs of an operator. ``operands`` are its tensors, the outputs last."""
         tensors = list(operands)
         dtypes = {dtype for dtype, _ in tensors}
         shapes = [shape for _, shape in tensors] or [()]

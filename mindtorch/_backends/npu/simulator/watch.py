@@ -14,7 +14,7 @@ _NOTHING: Clock = {}
 
 
 def clock_of(stream: Stream) -> Clock:
-    """Return what is known to be done once all that is in a stream now is done."""
+    """Return the clock of a stream: the work that is known to be done once its present work is."""
     return _NOTHING if active is None else active.clock_of(stream)
 
 

@@ -54,7 +54,7 @@ class CSEPass(PassBase):
 
 
 def _key(node: Node, copies: dict[Node, Node]) -> Any:
-    """Return what two nodes that compute the same have in common; 1, 1.0 and True are not the same."""
+    """Return a key that nodes share exactly if they compute equal results; 1, 1.0 and True differ."""
     leaves, spec = tree_flatten((tuple(node.args), dict(node.kwargs)))
     leaves = [map_arg(leaf, copies.__getitem__) for leaf in leaves]
     values = tuple((type(leaf), repr(leaf) if isinstance(leaf, slice) else leaf) for leaf in leaves)
