@@ -25,6 +25,7 @@ def by_numpy(monkeypatch):
     def run(call):
         with monkeypatch.context() as patched:
             patched.setattr(Loop, "compiled", lambda self, size: None)
+            patched.setattr(Loop, "ufunc", lambda self, size, numbers=(): None)
             return call()
 
     return run
@@ -35,13 +36,14 @@ def used(monkeypatch):
     """Return the names of the loops that run, all of which are taken to be repaid; restore them afterwards."""
     names, compiled = set(), Loop.compiled
     pairs = loops.arithmetic_of_lines.values()
-    several = [family.loops.values() for family in (*vars(loops).values(), *loops.at_each.values(),
-                                                    *loops.at_rows.values()) if isinstance(family, loops.ByDType)]
+    families = [*vars(loops).values(), *loops.at_each.values(), *loops.at_rows.values(), *loops.elements.values()]
+    several = [family.loops.values() for family in families if isinstance(family, loops.ByDType)]
     for loop in [*loops.arithmetic.values(), *loops.sum_half_lines.values(), *loops.angles.values(),
                  *vars(loops).values(), *(loop for group in (*pairs, *several) for loop in group)]:
         if isinstance(loop, Loop):
             monkeypatch.setattr(loop, "_function", None)
             monkeypatch.setattr(loop, "_left", 0)
+            monkeypatch.setattr(loop, "_ufuncs", {})
 
     def noted(self: Loop, size: int) -> Any:
         found = compiled(self, size + REPAID if self.exact else size)

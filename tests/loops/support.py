@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from mindtorch._base import loops
+
 from ..support import torch
 
 LARGE = 1 << 19  #: elements, for which loops are compiled and some are shared by threads
@@ -10,7 +12,8 @@ SPECIAL = [0.0, -0.0, torch.inf, -torch.inf, torch.nan, 1e-45, -1e-40, 88.7, -88
            -1e38]
 #: Loops that may run before the one of a test.
 OTHERS = {"narrow_float16", "narrow_bfloat16", *[
-    f"{name}_{kind}" for name in ("remainder", "add_at_rows", "add_at_each") for kind in ("float32", "float64")]}
+    f"{name}_{kind}" for name in ("remainder", "add_at_rows", "add_at_each", *loops.elements)
+    for kind in ("float32", "float64")]}
 
 
 def numbers(dtype: torch.dtype = torch.float32, scale: float = 3.0) -> torch.Tensor:

@@ -37,8 +37,40 @@ def assert_same_bits(mine: Any, other: Any) -> None:
     assert mine.dtype is other.dtype
     nan = other.isnan()
     assert mine.isnan().equal(nan)
-    integer = {2: mindtorch.int16, 4: mindtorch.int32}[mine.element_size()]
+    integer = {2: mindtorch.int16, 4: mindtorch.int32, 8: mindtorch.int64}[mine.element_size()]
     assert mine[~nan].view(integer).equal(other[~nan].view(integer))
+
+
+#: Functions of two lines of numbers, by the loop's name.
+ELEMENTS = {
+    "sign": lambda t, x, y: x.sgn(), "angle": lambda t, x, y: x.angle(), "heaviside": lambda t, x, y: x.heaviside(y),
+    "nextafter": lambda t, x, y: x.nextafter(y), "softshrink": lambda t, x, y: t.nn.functional.softshrink(x),
+    "outside": lambda t, x, y: t.nn.functional.hardshrink(x, 1.5),
+    "outside of others": lambda t, x, y: t.ops.aten.hardshrink_backward(x, y, 0.0),
+    "leaky": lambda t, x, y: t.ops.aten.leaky_relu_backward(x, y, -0.0, False),
+    "leaky by each": lambda t, x, y: t.ops.aten._prelu_kernel(x, y),
+    "threshold": lambda t, x, y: t.nn.functional.threshold(x, 0.5, -0.0),
+    "clamp": lambda t, x, y: x.clamp(-0.0, 0.0), "clamp to NaN": lambda t, x, y: x.clamp(t.nan, 1),
+    "clamp by each": lambda t, x, y: x.clamp(y, y.flip(0)), "clamp by six": lambda t, x, y: t.nn.functional.relu6(x),
+    "lerp": lambda t, x, y: x.lerp(y, 0.3), "lerp near the end": lambda t, x, y: x.lerp(y, 0.7),
+    "lerp by each": lambda t, x, y: x.lerp(y, x / 9), "addcdiv": lambda t, x, y: t.addcdiv(x, x, y, value=-0.7),
+    "addcmul": lambda t, x, y: t.addcmul(x, x, y, value=-0.7), "addcmul by one": lambda t, x, y: t.addcmul(x, y, y),
+    "addcmul of a column": lambda t, x, y: t.addcmul(x[:1], x, y[0], value=3),
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_functions_of_elements_have_the_bits_of_numpy_and_agree_with_pytorch(name, dtype, by_numpy, used) -> None:
+    call, x, y = ELEMENTS[name], *(line[:3 << 10].view(-1, 64).to(dtype) for line in numbers())
+    for given in ((x, y), (x[:3, :3], y[:3, :3]), (x.t(), y.t()), (x.t(), y[0, :48].expand(64, 48))):
+        mine = [port(part, mindtorch) for part in given]
+        result, without = call(mindtorch, *mine), by_numpy(lambda mine=mine: call(mindtorch, *mine))
+        assert_same_bits(result, without)
+        given = [part.nan_to_num(0).clamp(-9, 9) for part in given]
+        mindtorch.testing.assert_close(call(mindtorch, *[port(part, mindtorch) for part in given]),
+                                       port(call(torch, *given), mindtorch), equal_nan=True)
+    assert f"{name.split()[0]}_{str(dtype)[6:]}" in used
 
 
 @pytest.mark.parametrize("call", [lambda t, x: x.to(t.float32), lambda t, x: x * x, lambda t, x: x - x.flip(0)],

@@ -43,8 +43,8 @@ def test_a_loop_runs_over_many_rows_of_arrays_at_once() -> None:
 
 def test_a_loop_of_vectors_is_a_ufunc_of_arrays_that_broadcast_and_have_any_strides() -> None:
     remainder, polynomial = (getattr(loops, name).loops["f"] for name in ("remainder", "polynomial"))
-    ufunc, square = remainder.ufunc(REPAID + 1), polynomial.ufunc(REPAID + 1, 0, False)
-    assert isinstance(ufunc, np.ufunc) and ufunc is remainder.ufunc(1) and square is not polynomial.ufunc(1, 0, True)
+    ufunc, square = remainder.ufunc(REPAID + 1), polynomial.ufunc(REPAID + 1, (0, False))
+    assert isinstance(ufunc, np.ufunc) and ufunc is remainder.ufunc(1) and square is not polynomial.ufunc(1, (0, True))
     x, y = np.arange(24, dtype=np.float32).reshape(4, 6), np.full((4, 6), 7, np.float32)
     for a, b in ((x, y), (x.T, y[0, 0]), (x[::2, ::3], y[0, ::3]), (x[:, :1], y[0]), (x[1, 1], y), (x[0, 0], y[0, 0]),
                  (x[::-1], y[:, ::-1]), (x[:0], y[0]), (x, x[:1] + 1)):

@@ -48,19 +48,3 @@ def line_or_column(y: np.ndarray, shape: Ints) -> np.ndarray | None:
     if prod(shape[len(shape) - ones:]) < LINE:
         return None
     return np.array(np.broadcast_to(y, (*shape[:len(shape) - ones], *[1] * ones))).reshape(-1, 1)
-
-
-def lines_and_factors(x: Any, factor: Any) -> tuple[Any, Any] | None:
-    """Return an array as (outer, lines, inner), and the factor of each line, or of each element of one; None if the
-    factor has several dimensions, but not all elements.
-    """
-    if factor.shape == x.shape:
-        return x.reshape(1, 1, -1), factor.reshape(1, -1)
-    long = [d for d, n in enumerate(factor.shape, x.ndim - factor.ndim) if n > 1]
-    if len(long) > 1 or (long and factor.size != x.shape[long[0]]):
-        return None
-    if not long:
-        return x.reshape(*([-1, 1] if x.ndim > 1 else [1, 1]), x.shape[-1]), factor.reshape(1, 1)
-    if (inner := prod(x.shape[long[0] + 1:])) > 1:
-        return x.reshape(-1, factor.size, inner), factor.reshape(-1, 1)
-    return x.reshape(-1, 1, factor.size), factor.reshape(1, -1)

@@ -120,7 +120,7 @@ def by_row(op: Operator, function: Rows, changes: dict[int, Any], count: int, re
     """Return a function that computes a call from its operands' arrays, after the given changes of some of them."""
     (shape, dtype, stride), size = spec, prod(spec.shape or ())
     ways, layout = [changes.get(i) for i in range(count)], intern_layout(shape or (), stride, dtype)
-    is_new = (widened and dtype.itemsize == 2) or isinstance(function, np.ufunc)
+    is_new = (widened and dtype.itemsize == 2) or isinstance(function, np.ufunc) or hasattr(function, "is_new")
     forms = tuple([len(way) if way.__class__ is tuple else -1 if way is not None else 0 for way in ways])
     made = changing(forms, size < FEW, tensors := is_new and size < MANY and shape is not None and stride is None)(
         function, rest, dtype.np, layout, ways)
@@ -277,16 +277,16 @@ def settled_calls(meta: Pointwise, kernel: Rows, settled: Callable[[tuple[Any, .
 
 def exact(settings: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Return numbers and other settings as a cache key of their own, as ``key_of`` does; None if there are others."""
-    key: list[Any] = []
+    key: tuple[Any, ...] = ()
     for setting in settings:
         kind = setting.__class__
         if kind is float:
-            key += kind, setting or str(setting)
+            key = *key, kind, setting or str(setting)
         elif kind in SETTINGS:
-            key += kind, setting
+            key = *key, kind, setting
         else:
             return None
-    return tuple(key)
+    return key
 
 
 #: What ufuncs do with the sign bit of half-precision numbers.

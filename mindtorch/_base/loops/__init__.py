@@ -79,6 +79,7 @@ class Loop:
     def __init__(self, name: str, exact: bool = False, least: int = LARGE, waits: bool = False):
         self.name, self.exact, self._least, self._waits = name, exact, 0 if waits else least, waits
         self._function: Callable[..., Any] | None = None
+        self._ufuncs: dict[tuple[int, ...], np.ufunc] = {}
         self._left: float = REPAID if exact or waits else 0  # elements until it is compiled
 
     @property
@@ -104,10 +105,13 @@ class Loop:
         except (ImportError, OSError, MemoryError):
             return False
 
-    def ufunc(self, size: int, *numbers: int) -> np.ufunc | None:
-        """Return the compiled function as a ufunc of its arrays, which has these numbers; it makes the last array."""
-        function: Any = self.compiled(size)
-        return None if function is None else function.ufunc(*numbers)
+    def ufunc(self, size: int, numbers: tuple[int, ...] = ()) -> np.ufunc | None:
+        """Return the compiled function as a ufunc of its arrays, of which it makes the last, with these numbers."""
+        if (ufunc := self._ufuncs.get(numbers)) is None:
+            function: Any = self.compiled(size)
+            if function is not None:
+                ufunc = self._ufuncs[numbers] = function.ufunc(*numbers)
+        return ufunc
 
     def if_imported(self) -> Callable[..., Any] | None:
         """Return the compiled function if another loop is: one alone does not repay the import of llvmlite."""
@@ -260,7 +264,11 @@ multiply_along = ByDType("multiply_along", True, "d")
 cumulative_extreme, searchsorted, top_of_lines = (
     ByDType(name, True, "fdil") for name in ("cumulative_extreme", "searchsorted", "top_of_lines"))
 distances_backward, sample_backward = ByDType("distances_backward"), ByDType("sample_backward")
-sample, leaky, lerp = (ByDType(name, True) for name in ("sample", "leaky", "lerp"))
+sample = ByDType("sample", True)
+#: Functions of each element, by the loop's name.
+elements = {name: ByDType(name, True, "fdil" if name == "addcmul" else "fd") for name in (
+    "sign", "angle", "heaviside", "nextafter", "softshrink", "clamp", "lerp", "threshold", "outside", "leaky",
+    "addcmul", "addcdiv")}
 attention = Loop("attention", least=1 << 8)
 #: Convolutions without im2col, and products of matrices; for processors whose vectors they are written for
 #: (``has_wide_vectors``).

@@ -11,13 +11,13 @@ from ...._base import loops
 from ...._base.loops.coefficients import ARTANH_ERF, float32s
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
+from ...common.elements import by_loop, number
 from ...common.half import number_in
-from ...common.lines import lines_and_factors
 from ...random import sampling
 from ...random.default import default_generator
 from . import CPU_KERNELS
 from .comparison import INTEGERS, chosen, clamped, extreme
-from .pointwise import copysign, exp_of, has_vectors, in_blocks, number, sigmoid
+from .pointwise import copysign, exp_of, has_vectors, in_blocks, sigmoid
 from .reduction import to_opmath
 from .special import scipy_function
 
@@ -98,9 +98,9 @@ def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
     return copysign(out, x) if factor >= 0 < scale else out  # the sum of two zeros has lost the sign
 
 
-def outside(values: Any, x: Any, lambd: Any) -> Any:
-    """Return the values where ``|x|`` exceeds ``lambd``, rounded to the dtype; 0 elsewhere."""
-    return zeroed(values, np.abs(to_opmath(x)) <= to_opmath(number_in(lambd, x.dtype)))
+#: The values where ``|x|`` exceeds ``lambd``, rounded to the dtype; 0 elsewhere.
+outside = by_loop("outside", lambda values, x, lambd: zeroed(
+    values, np.abs(to_opmath(x)) <= to_opmath(number_in(lambd, x.dtype))))
 
 
 def threshold(x: Any, threshold: Any, value: Any) -> Any:
@@ -287,16 +287,9 @@ def leaky_relu(x: Any, slope: Any = 0.01) -> Any:
     return np.maximum(x, x * slope) if 0 < slope <= 1 else leaky(x, x, slope)
 
 
-def leaky(grad: Any, x: Any, slope: Any) -> Any:
-    """Multiply elements that are not positive by the slope: a number, or an array that broadcasts to them."""
-    lines = lines_and_factors(x, np.asarray(slope, x.dtype)) if grad.shape == x.shape and x.size > SHORT else None
-    if lines is not None and (loop := loops.leaky.compiled(4 * x.size, x, grad)) is not None:
-        out, (boxes, slopes) = allocate(x.shape, x.dtype), lines
-        arrays = [array.reshape(boxes.shape) for array in (grad, x, out)]
-        each_block(lambda at: loop(arrays[0][at], arrays[1][at], slopes, arrays[2][at]), len(boxes),
-                   max(LARGE // 2 * len(boxes) // x.size, 1), x.size)
-        return out
-    return chosen(np.greater(x, 0), grad, np.asarray(grad * slope))
+#: Elements, multiplied by the slope where the input is not positive: a number, or an array that broadcasts to them.
+leaky = by_loop("leaky", lambda grad, x, slope: chosen(
+    np.greater(x, 0), grad, np.asarray(grad * np.asarray(slope, x.dtype))))
 
 
 def prelu_backward(grad: Any, x: Any, weight: Any) -> Any:
@@ -322,7 +315,7 @@ def rrelu_backward(grad: Any, x: Any, noise: Any, lower: Any, upper: Any, traini
 CPU_KERNELS.add(elu_backward, leaky_relu, log_sigmoid_backward, rrelu_with_noise)
 CPU_KERNELS.update({
     "relu": relu,
-    "hardtanh": lambda x, low=-1, high=1: clamped(x, x.dtype.type(low), x.dtype.type(high)),
+    "hardtanh": by_loop("clamp", lambda x, low=-1, high=1: clamped(x, x.dtype.type(low), x.dtype.type(high)), -1, 1),
     "hardtanh_backward": lambda grad, x, low, high: zeroed(grad, np.less_equal(x, low) | np.greater_equal(x, high)),
     "elu": in_blocks(elu),
     "celu": in_blocks(lambda x, alpha=1.0: elu(x, alpha, 1, 1 / alpha)),
@@ -339,11 +332,11 @@ CPU_KERNELS.update({
     "leaky_relu_backward": lambda grad, x, slope, is_result: leaky(grad, x, slope),
     "softplus": in_blocks(softplus),
     "softplus_backward": in_blocks(softplus_backward, 2),
-    "softshrink": in_blocks(softshrink),
+    "softshrink": by_loop("softshrink", in_blocks(softshrink), 0.5),
     "softshrink_backward": outside,
     "hardshrink": lambda x, lambd=0.5: outside(x, x, lambd),
     "hardshrink_backward": outside,
-    "threshold": threshold,
+    "threshold": by_loop("threshold", threshold),
     "threshold_backward": threshold_backward,
     "log_sigmoid_forward": in_opmath(log_sigmoid_forward),
     "glu": in_opmath(glu),

@@ -12,6 +12,7 @@ from ...._base.errors import check_number
 from ...._dtype import from_numpy_dtype
 from ...._storage import allocate
 from ...common.blocks import LARGE, compute, each_block
+from ...common.elements import by_loop
 from ...common.half import number_in, part_for
 from . import CPU_KERNELS
 
@@ -78,6 +79,12 @@ def clamped(x: Any, low: Any = None, high: Any = None) -> Any:
         low, high = x.dtype.type(low), x.dtype.type(high)  # raises for one that it does not hold
     low, high = -inf if low is None else low, inf if high is None else high
     return compute(np.clip, allocate(x.shape, x.dtype), x, low, high)
+
+
+def between(row: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the row that clamps by one bound or two, given the one by NumPy."""
+    by_both = by_loop("clamp", row)
+    return lambda x, low=None, high=None: (row if low is None or high is None else by_both)(x, low, high)
 
 
 #: The integer type of each item size, to view numbers as bits.
@@ -184,13 +191,14 @@ CPU_KERNELS.update({
     "isreal": of_kinds("cV", lambda x: np.equal(x.imag, 0), True),
     **BITS,
     "bitwise_not": np.invert,
-    "clamp": clamped,
-    "clamp.Tensor": clamp,
+    "clamp": between(clamped),
+    "clamp.Tensor": between(clamp),
     "clamp_min": clamped,
     "clamp_max": lambda x, high: clamped(x, None, high),
     "clamp_min.Tensor": clamp,
     "clamp_max.Tensor": lambda x, high: clamp(x, None, high),
-    "heaviside": lambda x, values: np.where(np.equal(x, 0), values, np.greater(x, 0).astype(x.dtype)),
+    "heaviside": by_loop("heaviside", lambda x, values: np.where(
+        np.equal(x, 0), values, np.greater(x, 0).astype(x.dtype))),
     "where.self": chosen,
     "masked_fill.Scalar": masked_fill,
     "masked_fill.Tensor": masked_fill,

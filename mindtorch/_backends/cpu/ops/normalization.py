@@ -13,9 +13,9 @@ from ...._base.groups import Groups, by_channel, by_group, by_row
 from ...._storage import allocate
 from ...common.blas import add_product
 from ...common.blocks import BLOCK, LARGE, each_block
+from ...common.elements import number
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
-from .pointwise import number
 from .reduction import FEW, add, as_dtype, is_half, mean, to_opmath, total
 
 Array = np.ndarray

@@ -15,9 +15,9 @@ from numpy.lib.introspect import opt_func_info
 from ...._base import loops
 from ...._base.errors import C_NAMES, check
 from ...._storage import allocate
-from ...common.blocks import BLOCK, LARGE, compute, each_block
+from ...common.blocks import BLOCK, LARGE, each_block
+from ...common.elements import by_loop, looped, number
 from ...common.half import number_in
-from ...common.lines import lines_and_factors
 from ...common.pointwise import PreparedUfunc
 from . import CPU_KERNELS
 from .comparison import of_kinds
@@ -56,6 +56,13 @@ def subtrahend(x: Any, factor: Any) -> Any:
 
 def held(number: Any, dtype: np.dtype) -> np.ndarray:
     """Convert a number. Raises PyTorch's RuntimeError if it is finite, and the dtype cannot hold it."""
+    if number.__class__ is np.ndarray:
+        return held_as.__wrapped__(number, None, dtype)
+    return held_as(number, None if number else str(number), dtype)  # 0 and -0 are equal
+
+
+@lru_cache(256)
+def held_as(number: Any, zero: str | None, dtype: np.dtype) -> np.ndarray:
     with np.errstate(over="ignore"):
         given = number_in(number, dtype)
     check(np.isfinite(given) or not np.isfinite(number),
@@ -68,13 +75,19 @@ def scaled(x: Any, factor: Any) -> Any:
     return x if is_idle(x, factor) else x * held(factor, x.dtype)
 
 
+def with_factor(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the row of a function of three arrays and a factor."""
+    row = by_loop(name, function)
+    return lambda x, first, second, value=1: row(x, first, second, held(value, x.dtype))
+
+
 def divided_by(function: Callable[[Any, Any], Any], family: dict[str, loops.Loop]) -> Callable[[Any, Any], Any]:
     """Return a division that rejects an integer divisor of 0, by a loop of arrays of the dtypes that it has."""
 
     def row(x: Any, y: Any) -> Any:
         y = _divisor(x, y)
         if x.__class__ is np.ndarray and x.dtype.char in family and x.size:
-            found = looped(family, x, y if y.__class__ is np.ndarray else np.asarray(y, x.dtype))
+            found = looped(family, (x, y if y.__class__ is np.ndarray else np.asarray(y, x.dtype)))
             if found is not None:
                 return found
         return function(x, y)
@@ -82,36 +95,12 @@ def divided_by(function: Callable[[Any, Any], Any], family: dict[str, loops.Loop
     return row
 
 
-SLOW = 16  #: how much longer NumPy takes for a division than for most functions
-CALLS = 1 << 9  #: elements that NumPy computes in the time of a row's calls
-
-
-def looped(family: dict[str, loops.Loop], x: Any, y: Any = None, *settings: int) -> Any:
-    """Compute a function of arrays of one dtype, which broadcast, by the loop of their dtype's letter, or, of its name,
-    of the bits of half precision; None without one.
-    """
-    dtype, size, given = x.dtype, x.size, (x,)
-    if y is not None:
-        if y.dtype is not dtype and y.dtype != dtype:
-            return None
-        given, size = (x, y), size if size > y.size else y.size  # type: ignore[assignment]
-    if (loop := family.get(dtype.char)) is None:
-        if (loop := family.get(dtype.name)) is None:
-            return None
-        given = tuple([array.view(np.uint16) for array in given])
-    if (ufunc := loop.ufunc(SLOW * size + CALLS, *settings)) is None:
-        return None
-    found = ufunc(*given) if size < LARGE else compute(
-        ufunc, allocate(np.broadcast_shapes(*[array.shape for array in given]), given[0].dtype), *given)
-    return found if found.dtype is dtype else np.asarray(found).view(dtype)
-
-
 EXACT_QUOTIENT = 16  #: up to which integers keep their distance after two roundings to half precision
 
 
 def truncated(x: Any, y: Any) -> Any:
     if not _is_integer(x):
-        found = looped(loops.trunc_divide_half, x, y) if np.result_type(x, y).itemsize == 2 else None
+        found = looped(loops.trunc_divide_half, (x, y)) if np.result_type(x, y).itemsize == 2 else None
         return np.trunc(np.divide(x, y)) if found is None else found
     quotient = np.floor_divide(x, y)
     return quotient + ((quotient < 0) & (quotient * y != x))
@@ -122,7 +111,7 @@ def floor_divide(x: Any, y: Any) -> Any:
     dtype = np.result_type(x, y)
     if dtype.itemsize > 2 or dtype.kind in "biu":
         return floored(x, y)
-    if (found := looped(loops.floor_divide_half, x, y)) is not None:
+    if (found := looped(loops.floor_divide_half, (x, y))) is not None:
         return found
     whole = np.floor_divide(x, y, dtype=np.float32)  # of small quotients, the steps' rounding changes nothing
     if np.count_nonzero(np.abs(whole) <= EXACT_QUOTIENT) == whole.size:
@@ -163,6 +152,9 @@ def power(x: Any, y: Any) -> Any:
     return np.where(y < 0, of_unit, np.power(x, np.maximum(y, 0)))
 
 
+SLOW = 16  #: how much longer NumPy takes for bfloat16 than for float32
+
+
 def product(x: Any, y: Any, out: Any) -> Any:
     """Multiply two arrays into a third, or a new one; bfloat16 by a loop where there is one."""
     by_loop = loops.arithmetic.get(x.dtype.name) if x.dtype.itemsize == 2 else None
@@ -192,11 +184,14 @@ def rsqrt(x: Any) -> Any:
     return np.reciprocal(np.sqrt(x)) if x.dtype.kind == "f" else 1 / np.sqrt(x)
 
 
-def sign(x: Any) -> Any:
+def sign_of(x: Any) -> Any:
     """Return the sign, which is 0 for NaN."""
     if x.dtype.kind == "f":
         return np.subtract(np.greater(x, 0), np.less(x, 0), dtype=x.dtype)
     return x.copy() if x.dtype.kind == "b" else np.sign(x)
+
+
+sign = by_loop("sign", sign_of)
 
 
 def sgn(x: Any) -> Any:
@@ -281,12 +276,6 @@ def has_vectors(name: str) -> bool:
     return not opt_func_info(func_name=f"^{name}$", signature="float32")[name]["ff"]["current"].startswith("baseline")
 
 
-@lru_cache(256)
-def number(value: Any, dtype: np.dtype) -> np.ndarray:
-    """Return a number as a cached 0-d array, which ufuncs take in half the time. Not to be written to."""
-    return np.asarray(value, dtype)
-
-
 def exp_of(x: Any, out: Any, sign: int = 1) -> Any:
     """Compute ``exp(x)``, or ``exp(-x)`` with ``sign=-1``, into ``out``, which may be ``x``, or into a new array.
 
@@ -359,29 +348,12 @@ def round_to(x: Any, decimals: int) -> Any:
 def lerp(start: Any, end: Any, weight: Any) -> Any:
     """Interpolate from the nearer end, so that both ends are reached exactly."""
     if getattr(weight, "ndim", 0):
-        return lerp_of_each(start, end, weight)
+        far = np.greater_equal(abs(weight), 0.5)
+        return (end - start) * (weight - far) + np.where(far, end, start)
     near, difference = abs(weight) < 0.5, end - start
     difference *= weight if near else weight - 1
     difference += start if near else end
     return difference
-
-
-def lerp_of_each(start: Any, end: Any, weight: Any) -> Any:
-    """Interpolate by weights that broadcast to the ends, or the ends to them."""
-    if max(start.size, end.size, weight.size) > FEW and start.dtype.char in "fd":
-        shape = np.broadcast(start, end, weight).shape
-        start, end = (array if array.shape == shape and array.flags.c_contiguous else
-                      np.ascontiguousarray(np.broadcast_to(array, shape)) for array in (start, end))
-        weight = np.ascontiguousarray(weight, start.dtype)
-        if (loop := loops.lerp.compiled(4 * start.size, start, end)) is not None and (
-                lines := lines_and_factors(start, weight)) is not None:
-            out, (boxes, weights) = allocate(shape, start.dtype), lines
-            arrays = [array.reshape(boxes.shape) for array in (start, end, out)]
-            each_block(lambda at: loop(arrays[0][at], arrays[1][at], weights, arrays[2][at]), len(boxes),
-                       max(LARGE // 2 * len(boxes) // start.size, 1), start.size)
-            return out
-    far = np.greater_equal(abs(weight), 0.5)
-    return (end - start) * (weight - far) + np.where(far, end, start)
 
 
 def unless_integer(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -415,13 +387,16 @@ def complex_(real: Any, imag: Any) -> Any:
     return out
 
 
-CPU_KERNELS.add(sign, sgn, sinc, angle, np.sqrt, np.exp, np.exp2, np.expm1, np.log, np.log2,
+CPU_KERNELS.add(sgn, sinc, np.sqrt, np.exp, np.exp2, np.expm1, np.log, np.log2,
                 np.log10, log1p, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh,
-                np.nextafter, np.gcd, np.lcm)
+                np.gcd, np.lcm)
 CPU_KERNELS.update({
     **{f"a{name[3:]}": getattr(np, name)
        for name in ("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "arctan2")},
     "hypot": np.hypot,
+    "sign": sign,
+    "angle": by_loop("angle", angle, pi),
+    "nextafter": by_loop("nextafter", np.nextafter),
     "logaddexp": in_blocks(logaddexp, 2),
     "logaddexp2": in_blocks(logaddexp2, 2),
     "add.Tensor": PreparedUfunc(np.add, times),
@@ -459,10 +434,10 @@ CPU_KERNELS.update({
     "copysign.Scalar": copysign,
     "ldexp.Tensor": ldexp,
     "frexp.Tensor": np.frexp,
-    "lerp.Tensor": lerp,
-    "lerp.Scalar": lerp,
-    "addcmul": lambda x, first, second, value=1: x + scaled(first, value) * second,
-    "addcdiv": lambda x, first, second, value=1: x + scaled(first, value) / second,
+    "lerp.Tensor": by_loop("lerp", lerp),
+    "lerp.Scalar": by_loop("lerp", lerp),
+    "addcmul": with_factor("addcmul", lambda x, first, second, value=1: x + scaled(first, value) * second),
+    "addcdiv": with_factor("addcdiv", lambda x, first, second, value=1: x + scaled(first, value) / second),
     "_conj_physical": lambda x: np.conjugate(x),  # np.conjugate changes the dtype of bools
     "polar": lambda length, angle: complex_(length * np.cos(angle), length * np.sin(angle)),
     "complex": complex_,

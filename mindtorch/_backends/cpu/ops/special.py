@@ -10,9 +10,10 @@ import numpy as np
 
 from ...._base import loops
 from ...._base.loops.coefficients import ARTANH_ERF, ERFINV, ERFINV_FAR, float32s
+from ...common.elements import looped
 from ...common.half import converted
 from . import CPU_KERNELS
-from .pointwise import held, in_blocks, looped
+from .pointwise import held, in_blocks
 
 FEW_STEPS = 64  #: of a recurrence, after which it may stop at NaN
 FEW = 1 << 11  #: elements of an array for which many NumPy calls repay a slow one
@@ -121,7 +122,7 @@ def airy_ai(x: Any) -> Any:
 
 def digamma(x: Any) -> Any:
     """Compute digamma, which is infinite at zero, with the sign opposite to zero's."""
-    if x.size and (found := looped(loops.digamma.loops, x)) is not None:
+    if x.size and (found := looped(loops.digamma.loops, (x,))) is not None:
         return found
     return np.where(np.equal(x, 0), np.copysign(np.inf, -np.asarray(x)), psi(x))
 
@@ -271,7 +272,7 @@ KINDS = ("chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomi
 def by_loop(name: str, row: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Return the row of a polynomial, which a loop computes where there is one."""
     shifted, kind = name.startswith("shifted"), KINDS.index(name.removeprefix("shifted_"))
-    family = loops.polynomial.loops
+    family, settings = loops.polynomial.loops, (kind, shifted)
 
     def of_degrees(x: Any, n: Any) -> Any:
         given, degrees = x, n
@@ -279,7 +280,7 @@ def by_loop(name: str, row: Callable[[Any, Any], Any]) -> Callable[[Any, Any], A
             dtype = np.result_type(*[a for a in (x, n) if a.__class__ is np.ndarray])
             given, degrees = np.asarray(x, dtype), np.asarray(n, dtype)
         of_one = given.size > FEW and not degrees.ndim  # whose steps NumPy computes by vectors
-        found = None if of_one else looped(family, given, degrees, kind, shifted)
+        found = None if of_one else looped(family, (given, degrees), settings)
         return row(x, n) if found is None else found
 
     return of_degrees

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import AT_ONCE
-from .pointwise import lerp_of_each
+from .pointwise import lerp
 from .reduction import is_half, nansum, total
 
 ndarray = np.ndarray
@@ -44,7 +44,7 @@ def quantile(ignore_nan: bool) -> Run:
             else:
                 below = places.astype(np.int64)
                 weight = places - below if interpolation == "linear" else np.full_like(places, 0.5)
-                found = lerp_of_each(line[rows, below], line[rows, np.ceil(places).astype(np.int64)],
+                found = lerp(line[rows, below], line[rows, np.ceil(places).astype(np.int64)],
                                      weight.astype(x.dtype, copy=False))
             found = found.reshape(*others, found.shape[-1])
             return np.moveaxis(found, -1, 0) if several else found[..., 0]

@@ -8,48 +8,15 @@ import numpy as np
 from numba import njit
 
 from ..coefficients import ARTANH_ERF, ERF, ERF_FAR, ERF_NEAR, ERFINV, ERFINV_FAR, POWER
+from .elements import of_each
 from .normals import log
-from .writing import FLOATS, bits_of, f32, f64, float_of, fma, i32, loop, polynomial, wide_polynomial
+from .writing import bits_of, f32, f64, float_of, fma, i32, loop, polynomial, wide_polynomial
 
 
 @loop("float32[::1]", "float32[::1]", "float32", "float32[::1]")
 def threshold_backward(grad: Any, x: Any, threshold: Any, out: Any) -> None:
     for i in range(len(x)):
         out[i] = f32(0) if x[i] <= threshold else grad[i]
-
-
-@loop("T[:,:,::1]", "T[:,:,::1]", "T[:,::1]", "T[:,:,::1]", of=FLOATS)
-def leaky(grad: Any, x: Any, slope: Any, out: Any) -> None:
-    """Multiply elements of ``grad`` by the slope of their line, or place, where ``x`` is not positive."""
-    for k in range(len(x)):
-        for row in range(x.shape[1]):
-            line, through, result, slopes = x[k, row], grad[k, row], out[k, row], slope[row]
-            if len(slopes) == 1:
-                factor = slopes[0]
-                for i in range(len(line)):
-                    result[i] = through[i] if line[i] > 0 else through[i] * factor
-            else:
-                for i in range(len(line)):
-                    result[i] = through[i] if line[i] > 0 else through[i] * slopes[i]
-
-
-@loop("T[:,:,::1]", "T[:,:,::1]", "T[:,::1]", "T[:,:,::1]", of=FLOATS)
-def lerp(start: Any, end: Any, weight: Any, out: Any) -> None:
-    """Interpolate from the nearer end by the weight of the line, or place."""
-    half, one = weight.dtype.type(0.5), weight.dtype.type(1)
-    for k in range(len(start)):
-        for row in range(start.shape[1]):
-            first, last, result, weights = start[k, row], end[k, row], out[k, row], weight[row]
-            if len(weights) == 1:
-                share = weights[0]
-                near, share = abs(share) < half, share if abs(share) < half else share - one
-                for i in range(len(result)):
-                    result[i] = (first[i] if near else last[i]) + (last[i] - first[i]) * share
-            else:
-                for i in range(len(result)):
-                    near = abs(weights[i]) < half
-                    share = weights[i] if near else weights[i] - one
-                    result[i] = (first[i] if near else last[i]) + (last[i] - first[i]) * share
 
 
 #: The factor of exponents of 2; the logarithm of 2 in two parts; a number beside which float32 holds integers only.
@@ -154,14 +121,6 @@ def erfinv_of(x: Any) -> Any:
     return inside if rest > f32(0) else f32(x * f32(np.inf)) if rest == f32(0) else f32(np.nan)
 
 
-def of_each(name: str, function: Any) -> None:
-    """Build the loop that computes a function of each element."""
-    @loop("float32[::1]", "float32[::1]", name=name)
-    def body(x: Any, out: Any) -> None:
-        for i in range(len(x)):
-            out[i] = function(x[i])
-
-
 of_each("cube", njit(lambda x: x * x * x))
 of_each("sigmoid", sigmoid_of)
 of_each("silu", silu_of)
@@ -169,19 +128,9 @@ of_each("gelu", gelu_of)
 of_each("hardswish", hardswish_of)
 of_each("erf", erf_of)
 of_each("erfinv", erfinv_of)
-
-
-def of_pairs(name: str, function: Any) -> None:
-    """Build the loop that computes a function of gradients and inputs."""
-    @loop("float32[::1]", "float32[::1]", "float32[::1]", name=name)
-    def body(grad: Any, x: Any, out: Any) -> None:
-        for i in range(len(x)):
-            out[i] = function(grad[i], x[i])
-
-
-of_pairs("gelu_backward", gelu_backward_of)
-of_pairs("silu_backward", silu_backward_of)
-of_pairs("hardswish_backward", hardswish_backward_of)
+of_each("gelu_backward", gelu_backward_of, 2)
+of_each("silu_backward", silu_backward_of, 2)
+of_each("hardswish_backward", hardswish_backward_of, 2)
 
 
 @loop("float32[::1]", "float32[::1]", "float32", "float32")

@@ -113,6 +113,8 @@ def unary(result: Any, operand: Any, write: Callable[..., Any]) -> Any:
 
 bits_of = unary(types.int32, types.float32, lambda builder, x: builder.bitcast(x, ir.IntType(32)))
 float_of = unary(types.float32, types.int32, lambda builder, x: builder.bitcast(x, ir.FloatType()))
+wide_bits_of = unary(types.int64, types.float64, lambda builder, x: builder.bitcast(x, ir.IntType(64)))
+wide_float_of = unary(types.float64, types.int64, lambda builder, x: builder.bitcast(x, ir.DoubleType()))
 widened = unary(types.float32, types.uint16, lambda builder, x: builder.fpext(
     builder.bitcast(x, ir.HalfType()), ir.FloatType()))
 narrowed = unary(types.uint16, types.float32, lambda builder, x: builder.bitcast(

@@ -1,0 +1,67 @@
+"""Functions of elements by compiled loops, as ufuncs: of few elements they take one call instead of NumPy's several."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Any
+
+import numpy as np
+
+from ..._base import loops
+from ..._storage import allocate
+from .blocks import LARGE, compute
+
+#: How many passes of NumPy a loop replaces, about; and how many elements a pass computes in the time of its calls.
+PASSES, CALLS = 4, 1 << 7
+FEW = 1 << 10  #: elements whose steps do not matter
+
+
+@lru_cache(256)
+def number(value: Any, dtype: np.dtype) -> np.ndarray:
+    """Return a number as a cached 0-d array, which ufuncs take in half the time. Not to be written to."""
+    return np.asarray(value, dtype)
+
+
+def looped(family: dict[str, loops.Loop], given: tuple[Any, ...], numbers: tuple[int, ...] = ()) -> Any:
+    """Compute a function of arrays of one dtype, which broadcast, and of numbers, by the loop of their dtype's letter,
+    or, of its name, of the bits of half precision; None without one.
+    """
+    dtype, size = given[0].dtype, 0
+    for array in given:
+        if (kind := array.__class__) is not float and kind is not int:
+            if array.dtype is not dtype and array.dtype != dtype:
+                return None
+            if array.size > size:
+                size = array.size
+    if (loop := family.get(dtype.char)) is None:
+        if (loop := family.get(dtype.name)) is None:
+            return None
+        given = tuple([array.view(np.uint16) for array in given])
+    if (ufunc := loop.ufunc(PASSES * (size + CALLS), numbers)) is None:
+        return None
+    found = ufunc(*given) if size < FEW else of_many(ufunc, *given)
+    return found if found.dtype is dtype else np.asarray(found).view(dtype)
+
+
+def of_many(ufunc: np.ufunc, x: Any, *others: Any) -> np.ndarray:
+    """Compute many elements, in steps of one element: the loop is called anew for each of other steps."""
+    arrays = [np.asarray(other, x.dtype) for other in others]
+    shape = np.broadcast_shapes(x.shape, *[array.shape for array in arrays])
+    arrays.insert(0, np.broadcast_to(x, shape))
+    if not all(array.flags.f_contiguous or array.shape != shape for array in arrays):
+        arrays = [np.ascontiguousarray(array) if array.shape == shape else array for array in arrays]
+    out = allocate(shape, x.dtype) if arrays[0].flags.c_contiguous else np.empty_like(arrays[0])
+    return ufunc(*arrays, out=out) if out.size < LARGE else compute(ufunc, out, *arrays)
+
+
+def by_loop(name: str, function: Callable[..., Any], *defaults: Any) -> Callable[..., Any]:
+    """Return the row of a function of elements, which makes a new array, by the loop of this name if there is one."""
+    family = loops.elements[name].loops
+
+    @wraps(function)
+    def row(x: Any, *others: Any) -> Any:
+        found = looped(family, (x, *(others or defaults))) if x.dtype.char in family else None
+        return function(x, *others) if found is None else found
+
+    row.is_new = True  # type: ignore[attr-defined]
+    return row
