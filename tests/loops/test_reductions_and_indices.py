@@ -77,6 +77,9 @@ CHOSEN = {
            for kind in (*[f"chebyshev_polynomial_{kind}" for kind in "tuvw"], "shifted_chebyshev_polynomial_t",
                         "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l",
                         "legendre_polynomial_p")},
+        **{f"sum_losses_{{}} {name}": lambda t, x, name=name: t.stack([getattr(t.nn.functional, name)(
+            x[:400], x[410:810], reduction=reduction) for reduction in ("mean", "sum")]) / x.numel()
+           for name in ("mse_loss", "smooth_l1_loss", "huber_loss")},
         "digamma_{}": lambda t, x: (x[:40].round() - 0.3).digamma(),
         **{f"lerp_{{}} by weights {shape}": lambda t, x, shape=shape: x.view(4, 205, 640).lerp(
             x.flip(1).view(4, 205, 640), x.view(-1)[:shape.numel()].view(shape) / 9)
@@ -142,7 +145,7 @@ CHOSEN = {
     "extreme_in_columns in a box": lambda t, x: t.cat([x, x]).view(40, -1, 640).argmin(-3, True),
 }
 #: What they compute in another order than NumPy.
-REORDERED = {*[f"{name}_{kind}" for name in ("polynomial", "digamma") for kind in FLOATS.split()],
+REORDERED = {*[f"{name}_{kind}" for name in ("polynomial", "digamma", "sum_losses") for kind in FLOATS.split()],
              "product_of_lines", "moments_of_lines", "moments_of_columns", "sum_lines",
              "sum_float16_lines", "sum_bfloat16_lines"}
 

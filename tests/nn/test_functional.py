@@ -193,6 +193,19 @@ def test_losses_and_their_gradients(case):
     assert_same(*results)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["binary_cross_entropy_with_logits", "soft_margin_loss"])
+def test_losses_of_several_operators_round_after_each_in_half_precision(name, dtype):
+    def program(t):
+        x = (t.arange(4000).remainder(997) / 100 - 5).to(getattr(t, dtype))
+        weighted = {"weight": (x + 6).abs(), "pos_weight": x.square()} if "cross" in name else {}
+        call = getattr(t.nn.functional, name)
+        return [call(x[at], x.flip(0)[at], reduction="none", **{key: value[at] for key, value in weighted.items()})
+                for at in (slice(None), slice(50))]
+
+    assert_same(program(mindtorch), program(torch), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("case", [name for name in LOSSES if "nothing" not in name and "all" not in name])
 @pytest.mark.filterwarnings("ignore")
 def test_second_derivatives_of_losses(case):

@@ -205,8 +205,9 @@ def in_turn(function: Any) -> Callable[..., None]:
 class ByDType:
     """A loop for each of some dtypes, given by their letters."""
 
-    def __init__(self, name: str, exact: bool = False, kinds: str = "fd", waits: bool = False):
-        self.loops = {kind: Loop(f"{name}_{np.dtype(kind).name}", exact, waits=waits) for kind in kinds}
+    def __init__(self, name: str, exact: bool = False, kinds: str = "fd", least: int = LARGE,
+                 waits: bool = False):
+        self.loops = {kind: Loop(f"{name}_{np.dtype(kind).name}", exact, least, waits) for kind in kinds}
 
     def compiled(self, size: int, *arrays: np.ndarray) -> Callable[..., Any] | None:
         """Return the compiled function for a call over ``size`` elements of contiguous arrays of one dtype, or None."""
@@ -263,6 +264,7 @@ polynomial, digamma = ByDType("polynomial", waits=True), ByDType("digamma", wait
 multiply_along = ByDType("multiply_along", True, "d")
 cumulative_extreme, searchsorted, top_of_lines = (
     ByDType(name, True, "fdil") for name in ("cumulative_extreme", "searchsorted", "top_of_lines"))
+sum_losses = ByDType("sum_losses", least=SOME)
 distances_backward, sample_backward = ByDType("distances_backward"), ByDType("sample_backward")
 sample = ByDType("sample", True)
 #: Functions of each element, by the loop's name.

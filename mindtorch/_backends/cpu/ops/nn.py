@@ -9,11 +9,12 @@ import numpy as np
 from ...._base import loops
 from ...._base.about import about
 from ...._storage import allocate
-from ...common.blocks import SMALL, each_block
+from ...common.blocks import LARGE, SMALL, each_block
+from ...common.half import FEW
 from ..along import put_along, taken_along
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
-from .reduction import as_dtype, is_half, maximum, minimum, to_opmath
+from .reduction import PIECE, as_dtype, is_half, maximum, minimum, to_opmath
 
 NONE, MEAN, SUM = 0, 1, 2
 array = np.ndarray
@@ -27,20 +28,30 @@ def reduced(values: array, reduction: int) -> Any:
     return total if reduction == SUM else total / np.float64(values.size)
 
 
-def loss(by_element: Callable[..., array], at: int = 0, widen: bool = True) -> Callable[..., Any]:
+def loss(by_element: Callable[..., array], at: int = 0, composed: bool = False,
+         sum_of: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Return the kernel of a loss from its value by element; ``reduction`` is argument ``at`` after the tensors. Sums
-    of many values are added up in blocks that stay in the cache.
+    of many values are added up in blocks that stay in the cache, or by ``sum_of``, which may return None.
 
-    The value is computed in float32 for half-precision inputs, unless ATen composes it of operators.
+    The value is computed in float32 for half-precision inputs. If ATen has ``composed`` it of operators, it is given
+    the function that rounds, as each of them does; NumPy computes few elements in half precision.
     """
 
     def kernel(self: array, target: array, *rest: Any) -> Any:
         others, reduction = rest[:at] + rest[at + 1:], rest[at] if at < len(rest) else MEAN
+        widens = not composed or self.size >= FEW
+        if composed:
+            others = rounding(self), *[to_opmath(other) if widens and other.__class__ is array else other
+                                       for other in others]
 
         def values(self: array, target: array) -> array:
-            return by_element(*(map(to_opmath, (self, target)) if widen else (self, target)), *others)
+            return by_element(*(map(to_opmath, (self, target)) if widens else (self, target)), *others)
 
-        if reduction == NONE or self.size < 2 * SMALL or not are_alike(self, target) or any(
+        alike = are_alike(self, target)
+        if sum_of is not None and reduction != NONE and alike and (
+                total := sum_of(*(to_opmath(x).reshape(-1) for x in (self, target)), *others)) is not None:
+            return total if reduction == SUM else total / self.size
+        if reduction == NONE or self.size < 2 * SMALL or not alike or any(
                 other.__class__ is array for other in others):
             return reduced(values(self, target), reduction)
         x, y, sums = self.reshape(-1), target.reshape(-1), {}
@@ -53,6 +64,27 @@ def loss(by_element: Callable[..., array], at: int = 0, widen: bool = True) -> C
         return total if reduction == SUM else total / np.float64(x.size)
 
     return kernel
+
+
+def rounding(x: array) -> Callable[[array], array]:
+    """Return the function that rounds float32 to the half precision of a large array, and nothing else."""
+    if x.size < FEW or not is_half(x):
+        return lambda values: values
+    return lambda values: as_dtype(as_dtype(values, x.dtype), loops.SINGLE)
+
+
+def sum_of_differences(x: array, y: array, beta: float) -> Any:
+    """Sum ``huber``'s losses of float32 or float64 lines, or squares if ``beta`` is negative; None without a loop."""
+    if not beta or (loop := loops.sum_losses.compiled(x.size, x, y)) is None:
+        return None
+    sums = np.empty(-(-x.size // PIECE))
+    each_block(lambda part: loop(x[part.start * PIECE:part.stop * PIECE], y[part.start * PIECE:part.stop * PIECE],
+                                 sums[part], beta), len(sums), LARGE // PIECE, x.size)
+    return np.add.reduce(sums)
+
+
+def sum_of_smooth_l1(x: array, y: array, beta: float = 1.0) -> Any:
+    return None if (total := sum_of_differences(x, y, beta)) is None else total / beta
 
 
 def are_alike(*arrays: array) -> bool:
@@ -137,13 +169,17 @@ def log_sigmoid(x: array) -> array:
     return (np.minimum(wide, 0) - np.log1p(np.exp(-np.abs(wide)))).astype(x.dtype, copy=False)
 
 
-def binary_cross_entropy_with_logits(self: array, target: array, weight: array | None = None,
-                                     pos_weight: array | None = None) -> array:
-    likelihood = log_sigmoid(self)
+def soft_margin(self: array, target: array, rounded: Callable[[array], array]) -> array:
+    return rounded(np.log1p(rounded(np.exp(rounded(-self * target)))))
+
+
+def binary_cross_entropy_with_logits(self: array, target: array, rounded: Callable[[array], array],
+                                     weight: array | None = None, pos_weight: array | None = None) -> array:
+    likelihood = rounded(log_sigmoid(self))
     if pos_weight is not None:
-        likelihood = likelihood * ((pos_weight - 1) * target + 1)
-    value = (1 - target) * self - likelihood
-    return value if weight is None else value * weight
+        likelihood = rounded(likelihood * rounded(rounded(rounded(pos_weight - 1) * target) + 1))
+    value = rounded(rounded(rounded(1 - target) * self) - likelihood)
+    return value if weight is None else rounded(value * weight)
 
 
 # -- negative log likelihood ---------------------------------------------------------------------------------
@@ -406,12 +442,12 @@ AT_ONCE.update({
 CPU_KERNELS.add(multi_margin_loss, multi_margin_loss_backward,
                 multilabel_margin_loss_forward, multilabel_margin_loss_backward)
 CPU_KERNELS.update({
-    "mse_loss": loss(lambda x, y: np.square(x - y)),
-    "smooth_l1_loss": loss(smooth_l1),
-    "huber_loss": loss(huber),
-    "soft_margin_loss": loss(lambda x, y: np.log1p(np.exp(-x * y)), widen=False),
+    "mse_loss": loss(lambda x, y: np.square(x - y), sum_of=lambda x, y: sum_of_differences(x, y, -1)),
+    "smooth_l1_loss": loss(smooth_l1, sum_of=sum_of_smooth_l1),
+    "huber_loss": loss(huber, sum_of=lambda x, y, delta=1.0: sum_of_differences(x, y, delta)),
+    "soft_margin_loss": loss(soft_margin, composed=True),
     "binary_cross_entropy": loss(binary_cross_entropy, at=1),
-    "binary_cross_entropy_with_logits": loss(binary_cross_entropy_with_logits, at=2, widen=False),
+    "binary_cross_entropy_with_logits": loss(binary_cross_entropy_with_logits, at=2, composed=True),
     "nll_loss_forward": NLL_LOSS,
     "nll_loss_backward": NLL_LOSS_BACKWARD,
     "nll_loss2d_forward": NLL_LOSS,

@@ -65,6 +65,26 @@ def product_of_lines(x: Any, out: Any) -> None:
         out[row] = f32(total)
 
 
+@loop("T[::1]", "T[::1]", "float64[::1]", "T", fastmath=SUMS, of=FLOATS)
+def sum_losses(x: Any, y: Any, out: Any, beta: Any) -> None:
+    """Sum, in each piece of 2048 elements, the squares of differences, halved, whose slopes are at most ``beta``; all
+    squares without halves if it is negative.
+    """
+    half = beta / (beta + beta)
+    for k in range(len(out)):
+        first, second, total = x[2048 * k:2048 * (k + 1)], y[2048 * k:2048 * (k + 1)], half - half
+        if beta < 0:
+            for i in range(len(first)):
+                away = first[i] - second[i]
+                total += away * away
+        else:
+            for i in range(len(first)):
+                away = abs(first[i] - second[i])
+                near = away if away < beta else beta
+                total += near * (away - half * near)
+        out[k] = total
+
+
 @loop("float32[:,::1]", "float64[:,::1]", fastmath=SUMS)
 def moments_of_lines(x: Any, out: Any) -> None:
     """Compute each row's mean, and the sum of its square deviations. Numbers are taken from the row's first, which is
