@@ -189,6 +189,15 @@ def test_places_of_equal_maxima(settings, fill):
                 torch.nn.functional.adaptive_max_pool2d(x, (2, 5), True))
 
 
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_the_last_nan_and_else_the_first_maximum_of_each_region_counts_in_large_regions(dims):
+    x = torch.arange(2 * 4096).remainder(89).float().reshape(2, *{1: (4096,), 2: (64, 64), 3: (16, 16, 16)}[dims])
+    x.view(-1)[::901] = torch.nan
+    name = f"adaptive_max_pool{dims}d"
+    assert_same(getattr(mindtorch.nn.functional, name)(port(x, mindtorch), (2, 3, 1)[:dims], True),
+                getattr(torch.nn.functional, name)(x, (2, 3, 1)[:dims], True))
+
+
 POOLS = {
     "max": lambda t, x: t.nn.functional.max_pool2d(x, 3, 2, 1), "max of volumes": lambda t, x:
         t.nn.functional.max_pool3d(x, 2, 1), "avg": lambda t, x: t.nn.functional.avg_pool2d(x, 3, 2, 1, True, False),

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray
+#: A product with a matrix takes less time than a pass for each tap if more than one input in so many is a tap.
+MANY = 8
 
 
 class Taps:
@@ -50,11 +52,11 @@ class Taps:
         if self.plain:
             return np.take(x, self.index[:, 0], axis)
         weight = self.weight.astype(x.dtype, copy=False)
-        finite = True
-        if self.filled or 2 * self.index.shape[1] > self.size:
+        finite, many = True, self.index.shape[1] * MANY > self.size
+        if self.filled or many:
             with np.errstate(all="ignore"):
                 finite = bool(np.isfinite(x.sum()))  # if the sum overflows, the slower branch is correct, too
-        if finite and 2 * self.index.shape[1] > self.size:
+        if finite and many:
             return np.moveaxis(np.tensordot(x, self.matrix.astype(x.dtype, copy=False), (axis, 1)), -1, axis)
         shape = [-1 if d == axis % x.ndim else 1 for d in range(x.ndim)]
         total: Any = None

@@ -17,6 +17,7 @@ from ...._base.determinism import alert_not_deterministic
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
 from ...common.shapes import places
+from ..along import taken_along
 from ..rows import MOST, Prepared, by_matrix
 from ..taps import region_places, region_sums, regions
 from ..windows import Array, Ints, keys_of_positions, middle, padded, room
@@ -192,20 +193,33 @@ def adaptive_max_pool(dims: int) -> Prepared:
         keys = [(..., *np.ix_(*at)) for at in product(*tables)]  # its last element
         return keys, [numbered(size)[key] for key in keys]
 
-    def of_all(x: Array) -> tuple[Array, Array]:
-        """Return the maxima of whole planes; in a plane with NaN, the last one counts."""
-        planes = to_opmath(x).reshape(*x.shape[:-dims], prod(x.shape[-dims:]))
-        at = planes.argmax(-1, keepdims=True)
-        best = np.take_along_axis(planes, at, -1)
-        if np.isnan(best).any():
-            last = planes.shape[-1] - 1 - np.isnan(planes[..., ::-1]).argmax(-1, keepdims=True)
-            at = np.where(np.isnan(best), last, at)
-        shape = *x.shape[:-dims], *(1,) * dims
-        return best.reshape(shape), at.reshape(shape)
+    def by_region(size: Ints, output_size: Ints) -> Callable[[Array], tuple[Array, Array]]:
+        """Return the function that finds the maxima of one region after the other; of NaN, the last one counts."""
+        ends = [[(int(at[0]), int(at[-1]) + 1) for at in region_places(n, o)[0]]
+                for n, o in zip(size, output_size, strict=True)]
+        boxes: list[Any] = [(..., *[slice(*end) for end in box]) for box in product(*ends)]
+        numbers = [numbered(size)[box].ravel() for box in boxes]
+
+        def row(x: Array) -> tuple[Array, Array]:
+            x, lead = to_opmath(x), x.shape[:-dims]
+            best, found = np.empty((len(boxes), prod(lead)), x.dtype), np.empty((len(boxes), prod(lead)), np.int64)
+            for values, chosen, box, number in zip(best, found, boxes, numbers, strict=True):
+                part = x[box].reshape(prod(lead), number.size)
+                at = part.argmax(1)
+                values[:] = taken_along(part, at[:, None], 1)[:, 0]
+                if np.isnan(values).any():
+                    at = np.where(np.isnan(values), number.size - 1 - np.isnan(part[:, ::-1]).argmax(1), at)
+                number.take(at, out=chosen)
+            shape = *lead, *output_size
+            return best.T.reshape(shape), found.T.reshape(shape)
+
+        return row
 
     def prepare(x: Array, output_size: Ints) -> Callable[[Array], tuple[Array, Array]]:
-        if set(output_size) == {1} and x.size > MOST:
-            return of_all
+        size = x.shape[-dims:]
+        taps = prod([region_places(n, o)[0].shape[1] for n, o in zip(size, output_size, strict=True)])
+        if x.size > MOST and prod(output_size) < taps:
+            return by_region(size, output_size)
         keys, numbers = settled(x, output_size)
         maxima = greatest(numbers)
 
@@ -393,7 +407,7 @@ def adaptive_avg_pool(dims: int) -> Prepared:
         size, narrow = x.shape[-dims:], x.dtype
 
         def averaged(x: Array) -> Array:
-            for d in range(-dims, 0):
+            for d in range(-1, -dims - 1, -1):
                 x = regions(size[d], output_size[d]).along(x, d)
             return x
 
