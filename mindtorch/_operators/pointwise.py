@@ -20,7 +20,9 @@ from .._dispatch.aten import (
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.keys import SPARSES
 from .._dispatch.local import local
-from .._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, complex128, float16, float32, float64, int32
+from .._dtype import (
+    COMPLEX, FLOATING, INTEGER, DType, bool_, complex128, float16, float32, float64, get_default_dtype, int32,
+)
 from .._tensor import Tensor
 from .._transforms.batching.rules import as_it_is
 from . import aliases, composites, operator, schemas
@@ -104,8 +106,18 @@ def add_to_number(self: Any, other: Any, alpha: Any = 1) -> Any:
 
 
 def as_tensor(number: Any, other: Tensor) -> Tensor:
-    """Return a number that stands before a tensor as a tensor of their promoted dtype, which rounds it."""
-    return scalar_tensor(number, result_type((number, other)), None, other._device)
+    """Return a number that stands before a tensor as a tensor of the dtype in which they are divided, which rounds it,
+    or in which it is infinite.
+    """
+    dtype = result_type((number, other))
+    dtype = dtype if dtype.category >= FLOATING else get_default_dtype()
+    return scalar_tensor(number, complex128 if dtype.is_complex else float64, None, other._device).to(dtype)
+
+
+def multiplied_by(number: Any, other: Tensor) -> Any:
+    """Return the product of a number and a tensor. Integers, which wrap around, are not rounded."""
+    is_whole = result_type((number, other)).category < FLOATING
+    return mul(other, number) if is_whole else mul(as_tensor(number, other), other)
 
 
 operator("add.Tensor", Pointwise("default", 2, "all|complex32", "add_stub", check=check_add, scaled=True),
@@ -203,7 +215,7 @@ operator("div.Tensor_mode", Division("default", 2, fast=False, opmath_scalars=(1
          other=lambda grad, self, other, rounding_mode: (
              by_tensor(grad, self, other) if rounding_mode is None else zeros_like(grad)))
 operator("floor_divide floor_divide.Scalar_Tensor", DIVISIONS["floor"])
-operator("mul.Scalar_Tensor", composite=lambda self, other: mul(as_tensor(self, other), other))
+operator("mul.Scalar_Tensor", composite=multiplied_by)
 operator("div.Scalar_Tensor true_divide.Scalar_Tensor",
          composite=lambda self, other: div(as_tensor(self, other), other))
 

@@ -4,7 +4,7 @@ A mode runs a program plainly, with gradients, tangents, batches, Jacobians, und
 on an NPU, and so on. Outcomes are compared in type of exception, dtype, shape, strides, and values. PyTorch also runs
 the program in double precision: where its own result is far from that, ours may be as far. So it may where rounding
 decides: where what is inexact in double precision, made larger or smaller by a rounding error after each line, changes
-the result.
+the result, or where such an error in the gradient of each line does.
 """
 from __future__ import annotations
 
@@ -249,12 +249,19 @@ def off_by(error: float, dtype: torch.dtype, in_turn: bool = False) -> Rounding:
         errors = torch.arange(value.numel()).reshape(value.shape) % 2 * (-2 * error) + error if in_turn else error
         return torch.where(exact, 0.0, torch.where(value.abs() < abs(error), 1.0, value) * errors)
 
+    def with_errors_in_gradients(x: torch.Tensor) -> torch.Tensor:
+        steps = torch.arange(x.numel()).reshape(x.shape) % 2 * (-2 * error) + error
+        return x + torch.where(x.detach().isfinite(), x - x.detach(), 0) * steps
+
     def rounded(x: torch.Tensor, line: str) -> torch.Tensor:
         inexact = bool(INEXACT.search(line))
         if x.is_complex():
             parts = torch.view_as_real(x.detach().resolve_conj().resolve_neg())
             return x + torch.view_as_complex(errors_in(parts, inexact or bool(QUOTIENT.search(line))))
-        return x + errors_in(x.detach(), inexact) if x.is_floating_point() else x
+        if not x.is_floating_point():
+            return x
+        x = x + errors_in(x.detach(), inexact)
+        return with_errors_in_gradients(x) if in_turn else x
     return rounded
 
 

@@ -398,7 +398,7 @@ EXPLAINED = explained(
     ("tangents|jacfwd|hessian", r"logcumsumexp.*shape \((\d, )*0", "no error, torch IndexError .max", "PyTorch's "
      "tangent of logcumsumexp takes the greatest of no real numbers."),
     (BATCHES, "bilinear", UNDEFINED, "Products of what is not finite are added in another order in a batch.", if_apart),
-    ("hessian", "batch_norm", "value: ", "PyTorch takes saved factors and statistics for constants.",
+    ("hessian", "(batch|layer|group)_norm", "value: ", "PyTorch takes saved factors and statistics for constants.",
      norm_looped_if_positive),
     ("jacrev|jacfwd|hessian", r"(group_norm|trapezoid).*float16", r"value: .*torch -?0\.0", "Derivatives of half "
      "precision are differences of terms that it rounds.", if_wide),
