@@ -430,6 +430,8 @@ EXPLAINED = explained(
      "nothing is computed."),
     (BATCHES, "masked_select", "no error, torch .*(The size of tensor a|split_with_sizes expects)", "PyTorch's rule "
      "expands the selected elements to the batch of the tensor, where the mask is larger.", looped),
+    ("second gradients", "layer_norm", "1 outputs, torch 2", "The graph of PyTorch's gradients of layer_norm has the "
+     "bias, on which they do not depend."),
     ("second gradients", "embedding", "no error, torch .*unspecified dimension size -1", "PyTorch's derivative "
      "reshapes rows of an empty table."),
     (BATCHES, r"baddbmm.*shape \(0", "Input dtypes must be the same.*torch no error", "In a batch PyTorch's baddbmm "

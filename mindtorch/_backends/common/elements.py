@@ -16,6 +16,9 @@ PASSES, CALLS = 4, 1 << 7
 FEW = 1 << 10  #: elements whose steps do not matter
 
 
+NUMBERS = (float, int, bool)
+
+
 @lru_cache(256)
 def number(value: Any, dtype: np.dtype) -> np.ndarray:
     """Return a number as a cached 0-d array, which ufuncs take in half the time. Not to be written to."""
@@ -28,7 +31,7 @@ def looped(family: dict[str, loops.Loop], given: tuple[Any, ...], numbers: tuple
     """
     dtype, size = given[0].dtype, 0
     for array in given:
-        if (kind := array.__class__) is not float and kind is not int:
+        if array.__class__ not in NUMBERS:
             if array.dtype is not dtype and array.dtype != dtype:
                 return None
             if array.size > size:
