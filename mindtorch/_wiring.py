@@ -80,7 +80,7 @@ def form(op: Operator, key: int) -> Kernel | None:
     return kernel if kernel is None or key != CPU else with_fast_form(op, kernel)
 
 
-def common(op: Operator, key: int, function: Callable[..., Any] | None, **traits: bool) -> Kernel | None:
+def common(op: Operator, key: int, function: Callable[..., Any] | None, **traits: Any) -> Kernel | None:
     """Return a kernel from a function that serves all backends; on the CPU, some have plans."""
     if function is None:
         return None

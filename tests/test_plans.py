@@ -10,6 +10,7 @@ import mindtorch as torch
 from mindtorch._backends.cpu.ops.linalg import linear
 from mindtorch._backends.cpu.plans import MISSES, Plans, key_of
 from mindtorch._backends.cpu.rows import shares_memory
+from mindtorch._dispatch.keys import CPU
 from mindtorch._dispatch.schemas import registry
 from mindtorch.nn import functional as F
 from tests.benchmarks.walk import step, walk
@@ -105,9 +106,9 @@ def test_a_plan_of_tensors_among_settings_serves_calls_with_and_without_the_opti
     op, weight = registry["layer_norm"], X[0].clone()
     for _ in range(3):
         without, within = op.call(X, (4,)), op.call(X, (4,), weight, None)
-    kernel = op.table[X._keys]
-    assert kernel.plan_of(X, (4,)) is kernel.plan_of(X, (4,), None, None) is not None
-    assert kernel.plan_of(X, (4,), weight) not in (None, kernel.plan_of(X, (4,)))
+    find = op.kernel(CPU).plans.find
+    assert find(X, (4,)) is find(X, (4,), None, None) is not None
+    assert find(X, (4,), weight) not in (None, find(X, (4,)))
     assert torch.equal(op.call(X, (4,), None, None), without) and torch.equal(without * weight, within)
 
 

@@ -368,11 +368,10 @@ def plan_of(op: Operator, keys: int, args: tuple[Any, ...]) -> Any:
     if keys & ~STRAIGHT or local.parts is not None or local.pipeline is not None:
         return None
     kernel = op.kernel(CPU)
-    find = None if kernel is None else getattr(kernel.fn, "plan_of", None) or getattr(kernel.fast, "plan_of", None)
-    if find is None:
+    if kernel is None or kernel.plans is None:
         return None
     tensors = [tensor for tensor in tensors_of(args) if tensor._layout is None]
-    plan = find(*args)
+    plan = kernel.plans.find(*args)
     for tensor in tensors:  # the call itself shall find what it finds without an observer
         tensor._layout = None
     return plan

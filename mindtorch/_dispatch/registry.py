@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._base.about import about
 from . import schema as _schema
@@ -55,6 +55,15 @@ def inplace_name(name: str) -> str:
     return f"{packet}_{dot}{overload}"
 
 
+class Finder(NamedTuple):
+    """Finds the function of arrays that computes a call, or its plan: ``find`` takes the call's arguments, the function
+    the first ``taken`` of them.
+    """
+
+    find: Callable[..., Any]
+    taken: int
+
+
 @dataclass
 class Kernel:
     """An operator's implementation on a backend.
@@ -63,7 +72,8 @@ class Kernel:
     key, or with it if ``strided``; ``origin`` is the function to show to readers. ``composite``: it calls other
     operators, which record their own derivatives. ``makes_view``: it only makes a layout. ``fallback``: another
     backend's kernel computes. ``registered``: a user registered it. ``counts``: in place, it bumps the tensor's version
-    itself. ``records_none``: ``fast`` records nothing of what it calls.
+    itself. ``records_none``: ``fast`` records nothing of what it calls. ``plans`` finds the plan of a call, where there
+    are plans, and ``functions`` its function of arrays alone.
     """
 
     fn: Callable[..., Any]
@@ -76,6 +86,8 @@ class Kernel:
     counts: bool = False
     strided: bool = False
     records_none: bool = False
+    plans: Finder | None = None
+    functions: Finder | None = None
 
     @property
     def location(self) -> tuple[str, int]:

@@ -22,7 +22,7 @@ from ..._dispatch import dispatcher
 from ..._dispatch.dispatcher import has_derivative, outside_graph, tensors_of
 from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, REDIRECTING
 from ..._dispatch.observers import untold
-from ..._dispatch.registry import Kernel, Operator
+from ..._dispatch.registry import Finder, Kernel, Operator
 from ..._dispatch.schemas import registry
 from ..._dtype import before_rounding, float16, from_numpy_dtype, int64
 from ..._tensor import Tensor, from_array
@@ -35,20 +35,21 @@ from .rows import Prepared, Rows, array_of, moving, order_of, strided
 from .views import COMPOSED, VIEWS
 
 
-def with_plans(op: Operator, function: Callable[..., Any], **traits: bool) -> Kernel:
+def with_plans(op: Operator, function: Callable[..., Any], **traits: Any) -> Kernel:
     """Return the CPU kernel of a function that serves all backends, with plans if the operator has any."""
     if (by_plan := VIEWS.get(op.name)) is not None:
         planned = by_plan(function)
         return Kernel(planned, function, planned, **traits)
     row = AT_ONCE.get(op.name) or COPIES.get(op.name) or through_view(op)
+    finder = None
     if (by_plan := COMPOSED.get(op.name)) is not None:
         planned = unless_redirected(by_plan(function), function)
     elif row is not None:
         traits["records_none"] = has_derivative(op)
-        planned = by_plans(op, outside_graph(function) if has_derivative(op) else function, row)
+        planned, finder = by_plans(op, outside_graph(function) if has_derivative(op) else function, row)
     else:
         return Kernel(function, function, None, **traits)
-    return Kernel(function, function, planned, strided=True, **traits)
+    return Kernel(function, function, planned, strided=True, plans=finder, **traits)
 
 
 def unless_redirected(fast: Rows, general: Rows) -> Rows:
@@ -59,9 +60,10 @@ def unless_redirected(fast: Rows, general: Rows) -> Rows:
     return call
 
 
-def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
-    """Return the kernel that computes a composite by plans, given its row in ``AT_ONCE``. Until a plan is made, the
-    composite computes, with all checks; a row that is ``Prepared`` is sure of what it takes, so it computes at once.
+def by_plans(op: Operator, general: Rows, row: Any) -> tuple[Rows, Finder]:
+    """Return the kernel that computes a composite by plans, given its row in ``AT_ONCE``, and what finds them. Until a
+    plan is made, the composite computes, with all checks; a row that is ``Prepared`` is sure of what it takes, so it
+    computes at once.
     """
     few = row is MOVES or op.schema.returns_list  # whose plans keep tables
     sure, plans, shape = isinstance(row, Prepared), Plans(1 << 6 if few else 1 << 10), Shape.of(op)

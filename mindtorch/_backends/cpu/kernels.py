@@ -18,7 +18,7 @@ from ..._base.quiet import silent
 from ..._dispatch import dispatcher
 from ..._dispatch.dispatcher import TENSOR_TYPES, registry
 from ..._dispatch.keys import CPU, NONCONTIGUOUS, REDIRECTING
-from ..._dispatch.registry import Kernel, Operator
+from ..._dispatch.registry import Finder, Kernel, Operator
 from ..._dispatch.return_types import packer
 from ..._dispatch.schema import REQUIRED
 from ..._dtype import from_numpy_dtype, get_default_dtype
@@ -49,14 +49,15 @@ def kernel_of(op: Operator) -> Kernel | None:
     if meta is None:
         raise NotImplementedError(f"aten::{op.name} has a CPU row but no meta kernel")
     keeps = (op.family not in ("creation", "random") or isinstance(row, Prepared)) and op.name not in OF_MORE
+    finder = None
     if op.is_inplace:
         general = list_kernel(op, row, meta) if op.writes_lists else writing_kernel(
             remembering(meta) if keeps else meta, on_arrays(row))
         if keeps and isinstance(row, Prepared) and not op.writes_lists:
-            general = planned_writes(op, row, meta, general)
+            general, finder = planned_writes(op, row, meta, general)
     else:
-        general = general_kernel(op, row, meta, keeps)
-    return Kernel(general, row, fast_path_of(op, general))
+        general, finder = general_kernel(op, row, meta, keeps)
+    return Kernel(general, row, fast_path_of(op, general), plans=finder)
 
 
 #: Types of settings that a meta kernel treats alike if they are equal: no number that is promoted with a tensor.
@@ -96,8 +97,8 @@ class Shape(NamedTuple):
                    leading, taken)
 
 
-def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: bool) -> Callable[..., Any]:
-    """Return a kernel that checks and describes by the meta kernel, then computes by the row.
+def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: bool) -> tuple[Rows, Finder | None]:
+    """Return a kernel that checks and describes by the meta kernel, then computes by the row; and what finds its plans.
 
     With ``keeps``, the second call of a cache key makes a plan, and later ones reuse it without a check: a layout that
     does not come again costs no plan. Refused calls have none.
@@ -119,12 +120,12 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: boo
         plans.keep(key, plan)
         return plan.compute(*map(array_of, args[:taken]))
 
-    return by_layouts(plans, shape, first) if keeps else lambda *args: first(None, args)
+    return by_layouts(plans, shape, first) if keeps else (lambda *args: first(None, args), None)
 
 
-def planned_writes(op: Operator, row: Prepared, meta: Callable[..., Any], general: Rows) -> Rows:
+def planned_writes(op: Operator, row: Prepared, meta: Callable[..., Any], general: Rows) -> tuple[Rows, Finder]:
     """Return a kernel that writes by plan, and leaves to ``general`` calls without one, and values that the plan's
-    function leaves to the plain row.
+    function leaves to the plain row; and what finds its plans.
     """
     plans, shape = Plans(), Shape.of(op, row)
 
@@ -257,10 +258,10 @@ def layouts_of(tensors: Any) -> list[Any]:
 
 
 def by_layouts(plans: Plans, shape: Shape, first: First, composite: Rows | None = None,
-               policy: Rows | None = None) -> Callable[..., Any]:
+               policy: Rows | None = None) -> tuple[Rows, Finder]:
     """Return a kernel that runs the plan of a call, and leaves a call without a plan to ``first``; and all calls to the
     ``composite`` that it computes at once, if a mode redirects calls, or the values are not for the plan. With a
-    ``policy`` of overlap, the plan writes into the first tensor.
+    ``policy`` of overlap, the plan writes into the first tensor. Return what finds the plans, too.
     """
     kernel, key_of_call = kernel_for(shape, "at once" if composite else "writing" if policy else "")(
         plans, first, composite or policy)
@@ -272,9 +273,7 @@ def by_layouts(plans: Plans, shape: Shape, first: First, composite: Rows | None 
             plan = None
         return plan if plan.__class__ is Plan else None
 
-    plan_of.taken = shape.taken  # type: ignore[attr-defined]
-    kernel.plan_of = plan_of
-    return kernel
+    return kernel, Finder(plan_of, shape.taken)
 
 
 #: The kernel, written out for an operator's tensors, and its cache key, for observers: a call less saves a tenth of

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial, reduce
 from itertools import compress
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ..._base.loops import ARITHMETIC, arithmetic
 from ..._base.quiet import silent
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import CPU, NONCONTIGUOUS
-from ..._dispatch.registry import Kernel, Operator
+from ..._dispatch.registry import Finder, Kernel, Operator
 from ..._dtype import (
     BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bool_, dtypes, float16, float32, float64, get_default_dtype,
 )
@@ -60,15 +60,26 @@ def number_array(number: Any, dtype: DType) -> np.ndarray:
     return number_in(number, dtype.np)
 
 
-def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Callable[[tuple[Any, ...]], Any]]:
+class Settled(NamedTuple):
+    """The functions of operands' arrays that compute calls like one: ``run`` makes a tensor, and later calls use it
+    directly if it ``serves`` them; ``of_arrays``, if there is one, makes an array.
+    """
+
+    run: Rows
+    serves: bool = True
+    of_arrays: Rows | None = None
+
+
+def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Callable[[tuple[Any, ...]], Any], Finder]:
     """Return the kernel for any operands, which keeps functions of their arrays, settled by promotion, broadcasting and
-    strides; and a function of a call that returns the one kept for calls like it, UNFIT if it is not to be settled.
+    strides; a function of a call that returns the one kept for calls like it, UNFIT if it is not to be settled; and
+    what finds the function of arrays alone.
     """
     count, unpromoted, opmath_scalars = meta.count, meta.unpromoted, meta.opmath_scalars
     ufunc: Any = row.ufunc if isinstance(row, PreparedUfunc) else row
     is_ufunc, plans = isinstance(ufunc, np.ufunc), Plans()
 
-    def learn(args: tuple[Any, ...]) -> tuple[Rows, bool]:  # may warn of numbers that a dtype cannot hold
+    def learn(args: tuple[Any, ...]) -> Settled:  # may warn of numbers that a dtype cannot hold
         spec, dtype = meta.plan(args)
         operands, rest, size = args[:count], args[count:], prod(spec.shape or ())
         of_tensor = [arg.__class__ in TENSOR_TYPES for arg in operands]
@@ -88,50 +99,45 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
         function, few, widened = row if rest else ufunc, size < SMALL, wide is not dtype
         by_bits = is_ufunc and not rest and (ufunc in OF_SIGNS or (ufunc.__name__ in ARITHMETIC and all(of_tensor)))
         if widened and (by_bits or size >= MANY) and all_like(operands, spec):
-            return of_half(function, list(map(changes.get, range(len(operands)))), of_tensor, spec, rest), True
+            return Settled(of_half(function, list(map(changes.get, range(len(operands)))), of_tensor, spec, rest))
         if is_ufunc and not rest and size < LARGE and all(of_tensor) and len(operands) > 1 and (
                 repeats := repeats_of(tuple([arg._array.shape for arg in operands]))) is not None:
             function = partial(with_long_rows, function, repeats)
         elif is_ufunc and not rest and not few and not widened:  # NumPy is slow to write half precision
-            return into_new(ufunc, changes, spec), False
-        return by_row(op, function, changes, len(operands), rest, spec, widened), few
+            return Settled(into_new(ufunc, changes, spec), False)
+        run, of_arrays = by_row(op, function, changes, len(operands), rest, spec, widened)
+        return Settled(run, few, of_arrays)
 
     def kernel(*args: Any) -> Any:
         key = key_of(args)
-        run, _ = plans.get(key) or plans.keep(key, computed(learn, (args,)))
-        return run(*map(array_of, args[:count]))
-
-    def function_of(args: tuple[Any, ...]) -> Rows | None:
-        """Return the function of the arrays of a call's operands alone, if few numbers have one."""
-        return getattr(computed(learn, (args,))[0], "of_arrays", None)
-
-    function_of.taken = count  # type: ignore[attr-defined]
-    kernel.function_of = function_of  # type: ignore[attr-defined]
+        found = plans.get(key) or plans.keep(key, computed(learn, (args,)))
+        return found.run(*map(array_of, args[:count]))
 
     def settled(args: tuple[Any, ...]) -> Any:
-        run, settles = plans.get(key_of(args), (UNFIT, True))
-        return run if settles else UNFIT
+        found = plans.get(key_of(args))
+        return found.run if found is not None and found.serves else UNFIT
 
-    return kernel, settled
+    return kernel, settled, Finder(lambda *args: computed(learn, (args,)).of_arrays, count)
 
 
 def by_row(op: Operator, function: Rows, changes: dict[int, Any], count: int, rest: tuple[Any, ...], spec: Spec,
-           widened: bool) -> Rows:
-    """Return a function that computes a call from its operands' arrays, after the given changes of some of them."""
+           widened: bool) -> tuple[Rows, Rows | None]:
+    """Return a function that computes a call from its operands' arrays, after the given changes of some of them; and
+    the one that makes an array of few numbers.
+    """
     (shape, dtype, stride), size = spec, prod(spec.shape or ())
     ways, layout = [changes.get(i) for i in range(count)], intern_layout(shape or (), stride, dtype)
     is_new = (widened and dtype.itemsize == 2) or isinstance(function, np.ufunc) or hasattr(function, "is_new")
     forms = tuple([len(way) if way.__class__ is tuple else -1 if way is not None else 0 for way in ways])
-    made = changing(forms, size < FEW, tensors := is_new and size < MANY and shape is not None and stride is None)(
+    made, run = changing(forms, size < FEW, tensors := is_new and size < MANY and shape is not None and stride is None)(
         function, rest, dtype.np, layout, ways)
+    run = run if changes or rest else function
     if tensors:
-        if not changes and not rest:
-            made.of_arrays = function  # type: ignore[attr-defined]
-        return made
-    plan = Plan(op, made if changes or rest else function, spec, ())
+        return made, run
+    plan = Plan(op, run, spec, ())
     order, back = (None, None) if stride is None else order_of(layout.shape, stride) or (None, None)
     if size >= MANY or shape is None or (stride is not None and order is None):
-        return plan.compute
+        return plan.compute, None
 
     def of_some(*arrays: Any) -> Tensor:
         try:
@@ -153,8 +159,7 @@ def by_row(op: Operator, function: Rows, changes: dict[int, Any], count: int, re
         fitted: Tensor = plan.finish(result, arrays)
         return fitted
 
-    of_some.of_arrays = plan.run  # type: ignore[attr-defined]
-    return of_some
+    return of_some, plan.run
 
 
 #: The function of a call's operands, written out: a loop over their changes takes as long as few elements.
@@ -169,15 +174,14 @@ def make(function, rest, dtype, layout, ways):
         out._array = silent().run(run, {operands})
         out._dtype, out._keys, out._layout = layout.dtype, CPU, layout
         return out
-    compute.of_arrays = run
-    return {made}
+    return compute, run
 """
 
 
 @lru_cache
-def changing(forms: Ints, few: bool, tensors: bool) -> Callable[..., Rows]:
-    """Return a function that makes the function of operands that are converted to so many dtypes, or replaced by a
-    number (-1). This returns arrays, or if they are known to be new, ``tensors``.
+def changing(forms: Ints, few: bool, contiguous: bool) -> Callable[..., tuple[Rows, Rows]]:
+    """Return a function that makes the functions of operands that are converted to so many dtypes, or replaced by a
+    number (-1): one returns tensors, of arrays that are known to be new and ``contiguous``, the other the arrays.
     """
     operands, changed = [f"x{i}" for i in range(len(forms))], []
     for i, form in enumerate(forms):
@@ -188,14 +192,13 @@ def changing(forms: Ints, few: bool, tensors: bool) -> Callable[..., Rows]:
     source = CHANGED.format(
         ways=", ".join([f"way{i}" for i in range(len(forms))]), operands=", ".join(operands),
         parameters="=None, ".join(operands) + "=None" * (len(operands) > 1),  # the last ones may be left out
-        changed=", ".join(changed), made="compute" if tensors else "run",
-        fits="result.dtype is dtype" + " and result.flags.c_contiguous" * tensors,
-        narrowed=f"result.astype(dtype, {'C' if tensors else 'K'!r})" if few else
-        f"converted({'contiguous(result)' if tensors else 'result'}, dtype)")
+        changed=", ".join(changed), fits="result.dtype is dtype" + " and result.flags.c_contiguous" * contiguous,
+        narrowed=f"result.astype(dtype, {'C' if contiguous else 'K'!r})" if few else
+        f"converted({'contiguous(result)' if contiguous else 'result'}, dtype)")
     space = {"CPU": CPU, "Tensor": Tensor, "asarray": np.asarray, "contiguous": np.ascontiguousarray,
              "converted": converted, "new": new, "silent": silent}
-    made: Callable[..., Rows] = define(
-        "make", source.strip(), f"{__file__}: {', '.join(changed)} {few} {tensors}", space)
+    made: Callable[..., tuple[Rows, Rows]] = define(
+        "make", source.strip(), f"{__file__}: {', '.join(changed)} {few} {contiguous}", space)
     return made
 
 
@@ -268,9 +271,7 @@ def settled_calls(meta: Pointwise, kernel: Rows, settled: Callable[[tuple[Any, .
                 places.keep(key, SEEN)  # a layout that does not come again makes no plan
             return general(*args)
 
-        found: Any = of_more if not plain else of_one if count == 1 else of_two
-        found.function_of = kernel.function_of  # type: ignore[attr-defined]
-        return found
+        return of_more if not plain else of_one if count == 1 else of_two
 
     return wrap
 
@@ -375,23 +376,23 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Kernel:
 
     The wrappers for one and two operands are written out: one call less saves a tenth of ``a + b``.
     """
-    kernel, settled = kernel_by_plans(op, row, meta)
+    kernel, settled, finder = kernel_by_plans(op, row, meta)
     leading = op.text[op.text.index("(") + 1:].startswith("Tensor ")
     plain = meta.count <= 2 and leading and not meta.unpromoted
     wrap = settled_calls(meta, kernel, settled, plain)
     if not meta.fast:
-        return Kernel(wrap(kernel), row, None)
+        return Kernel(wrap(kernel), row, functions=finder)
     #: The result's dtype by the operands' dtype; None for the general kernel.
     results = {**dict.fromkeys((*DTYPES.values(), *RARE.values())),
                **{dtype: bool_ if meta.kind == "bool" else dtype for dtype in meta.fast}}
     function, general = row.ufunc if isinstance(row, PreparedUfunc) else row, of_few_converted(meta, row, kernel)
     if not plain:
         fast = wrap(fast_path(_of_several(meta, function, results))(general))
-        return Kernel(with_strides(meta, wrap(kernel), fast), row, fast)
+        return Kernel(with_strides(meta, wrap(kernel), fast), row, fast, functions=finder)
     checked = meta.check is not None and meta.count == 2
     with_rest = refuse if isinstance(function, np.ufunc) else with_small_numbers(function) if checked else function
     fast = (_of_one if meta.count == 1 else _of_two)(meta, function, with_rest, results, wrap(general))
-    return Kernel(wrap(with_strides(meta, kernel, fast)), row, fast)
+    return Kernel(wrap(with_strides(meta, kernel, fast)), row, fast, functions=finder)
 
 
 Results = dict[DType, DType | None]

@@ -11,7 +11,6 @@ from ...._dispatch.dispatcher import TENSOR_TYPES, keys_of, resolve, tensors_of
 from ...._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS
 from ...._dispatch.registry import Kernel, Operator
 from ...._tensor import Tensor, from_array
-from ..plans import Plan
 from ..rows import Rows, array_of
 
 ndarray = np.ndarray
@@ -69,9 +68,9 @@ def step_of(op: Operator, args: tuple[Any, ...], inputs: list[Any]) -> Step | No
             return None if run is None else Step(run, args[:1], result, views=True)
         if op.family == "creation" and (op.packet.endswith("_like") or "new_" in op.packet or not tensors_of(args)):
             return Step(array.copy().copy, (), result)
-        if (find := found_by(kernel, "function_of")) is not None:
-            run = find(args)
-            return None if run is None else Step(run, args[:find.taken], result)
+        if (finder := kernel.functions) is not None:
+            run = finder.find(*args)
+            return None if run is None else Step(run, args[:finder.taken], result)
     op.call(*args)
     op.call(*args)  # of which one has made a plan
     plan, taken = planned_of(kernel, args)
@@ -134,14 +133,9 @@ def writing_step(op: Operator, kernel: Kernel, args: tuple[Any, ...], inputs: li
 
 def planned_of(kernel: Kernel, args: tuple[Any, ...]) -> tuple[Any, int]:
     """Return the plan of an operator's call, if any, and how many arguments its function takes."""
-    find = found_by(kernel, "plan_of")
-    plan = find and find(*args)
-    return (plan, find.taken) if plan.__class__ is Plan else (None, 0)
-
-
-def found_by(kernel: Kernel, name: str) -> Any:
-    """Return the attribute of an operator's kernel that finds the function of a call; None without it."""
-    return getattr(kernel.fast, name, None) or getattr(kernel.fn, name, None)
+    finder = kernel.plans
+    plan = None if finder is None else finder.find(*args)
+    return (None, 0) if finder is None or plan is None else (plan, finder.taken)
 
 
 def shares(tensor: Any, other: Any) -> bool:
