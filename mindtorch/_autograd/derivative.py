@@ -29,6 +29,7 @@ from .._dispatch.schemas import registry
 from .._dtype import FLOATING
 from .anomaly import AnomalyMode, remember_call
 from .node import Node, new, next_sequence_nr
+from .parts import PARTS
 from .saved import Saved, SavedTensor, check_unchanged, freed, save, saved_as, twin
 from .written import FACT_OF, applying, keeping, recording
 
@@ -144,6 +145,8 @@ class Derivative:
         base = OperatorNode if row is not None else NotImplementedNode
         self.node_class: type[OperatorNode] = type(name.rpartition("::")[2], (base,), own)
         self.node_class.derivative = self
+        if (part := PARTS.get(op.name)) is not None:
+            self.node_class._part = staticmethod(part)
         self.node_class._makes_gradients = row is not None and all(map(is_of_library, row.formulas.values()))
         keys = {} if row is None else {part.strip(): key for key in row.formulas for part in key.split(",")}
         unknown = [key for key in keys if key not in schema.positions]

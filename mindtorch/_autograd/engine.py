@@ -23,6 +23,7 @@ from .._dtype import FLOATING
 from .accumulate import AccumulateGrad, accumulate, can_accumulate_inplace
 from .anomaly import AnomalyMode, check_nan, explain_failure, tell_node
 from .node import Edge, GradientEdge, Node, Sent, new, unfolding
+from .parts import add_to_part
 from .utils import can_expand, reduce_grad
 
 IS_GIVEN = partial(is_not, None)
@@ -185,6 +186,13 @@ class Buffers(dict[Node, tuple[list[Any], list[bool]]]):
                 sums[number], owned[number] = add(sums[number], gradient), not local.grad_enabled
         return sums, owned == [True]
 
+    def add_part(self, node: Node, gradient: Any) -> bool:
+        """Add a gradient that arrived at a node of a part to its target's sum, if that is own; return whether it is."""
+        _, target, number = node._links[0]
+        have = self.get(target)
+        return have is not None and have[1][number] and gradient is not None and add_to_part(
+            node, gradient, have[0][number])
+
 
 def execute(roots: Sequence[Edge], gradients: Sequence[Any], retain_graph: bool | None, create_graph: bool,
             inputs: Sequence[Edge] | None = None, capture: bool = False, own: bool = False) -> Any:
@@ -242,7 +250,8 @@ def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, 
             results = run_watched(node, arrived, task, create_graph, own)
             own = own and node._hooks is None and node not in captures
         else:
-            results = node.apply(arrived)
+            is_added = node._part is not None and buffers.add_part(node, arrived[0])
+            results = [None] if is_added else node.apply(arrived)
             if node._holds and not task.keep_graph:
                 node.release_variables()
         links = results.links if results.__class__ is Sent else node._links

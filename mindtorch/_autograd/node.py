@@ -57,6 +57,8 @@ class Node:
     _gives_own = False  #: whether each gradient is new, in memory of its own
     _ends = False  #: whether its links lead to leaves alone, each to another one
     _holds = True  #: whether it may hold tensors, which a pass frees
+    #: For nodes of parts: the part of an array where a gradient belongs, given the saved values.
+    _part: Callable[..., Any] | None = None
     _keeps_dtype = False  #: if False, a complex gradient for a real input is reduced to its real part, else refused
 
     def unfold(self) -> bool:
