@@ -366,6 +366,8 @@ def svd_of(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 
 def nuclear_norm(self: Any, dim: Ints, keepdim: bool = False) -> Any:
     """``torch.nuclear_norm``: the sum of the singular values of the matrices in two dimensions."""
+    warn_once("at::nuclear_norm is deprecated and it is just left for JIT compatibility. It will be removed in a "
+              "future PyTorch release. Please use `linalg.matrix_norm(A, 'nuc', dim, keepdim)` instead")
     return linalg_matrix_norm(self, "nuc", dim, keepdim)
 
 

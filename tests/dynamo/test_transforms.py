@@ -19,6 +19,8 @@ from mindtorch.fx.experimental.proxy_tensor import make_fx
 from mindtorch.nn.functional import dropout
 from mindtorch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
+from .test_control_flow import tensors_in
+
 oracle = pytest.importorskip("torch", reason="PyTorch, the reference of these tests, is not installed")
 LIBRARIES = (mindtorch, oracle)
 
@@ -162,12 +164,6 @@ PROGRAMS: dict[str, Callable[[Any], Callable[..., Any]]] = {
     "a checkpoint": in_checkpoint,
     "a checkpoint of a module": in_checkpoint_of_module,
 }
-
-
-def tensors_in(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        value = [*value.values()]
-    return [one for item in value for one in tensors_in(item)] if isinstance(value, (list, tuple)) else [value]
 
 
 def run(torch: Any, program: Callable[..., Any], rows: int, requires_grad: bool) -> list[Any]:
