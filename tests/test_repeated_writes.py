@@ -147,3 +147,10 @@ def test_a_plan_starts_though_another_thread_completes_it_meanwhile() -> None:
     plan = SimpleNamespace()
     start = Prepared(lambda x, factor: None, 1, lambda x, factor: x * factor).starting(plan, (3,))
     assert start(2) == 6 and start(2, *plan.settings) == plan.run(2, *plan.settings) == 6
+
+
+def test_sums_at_indices_of_expanded_memory_show_in_all_its_elements() -> None:
+    for lib in (mindtorch, torch):
+        x = lib.ones(1, 2).expand(3, 2)
+        x.index_put_((lib.tensor([0, 2, 0]),), lib.ones(2), accumulate=True)
+        assert x.tolist() == [[4, 4]] * 3

@@ -432,6 +432,8 @@ EXPLAINED = explained(
      "expands the selected elements to the batch of the tensor, where the mask is larger.", looped),
     ("second gradients", "layer_norm", "1 outputs, torch 2", "The graph of PyTorch's gradients of layer_norm has the "
      "bias, on which they do not depend."),
+    (DERIVED, "cross_entropy|nll_loss", r"torch RuntimeError .size mismatch .got input: \[\d\], target: \[1\]",
+     "PyTorch's gradient of the loss of one sample refuses a target that the loss takes."),
     ("second gradients", "embedding", "no error, torch .*unspecified dimension size -1", "PyTorch's derivative "
      "reshapes rows of an empty table."),
     (BATCHES, r"baddbmm.*shape \(0", "Input dtypes must be the same.*torch no error", "In a batch PyTorch's baddbmm "
@@ -440,7 +442,8 @@ EXPLAINED = explained(
      "PyTorch's rule looks up a dimension before the operator counts them."),
     (BATCHES, "flip|rot90", "torch IndexError .Dimension out of range .expected to be in range of .-1, 0., "
      "but got 1", "PyTorch's rule of flip does not take numbers."),
-    (BATCHES, "index_select|cross_entropy|nll_loss", r"error: RuntimeError .index .* out of bounds.*, torch IndexError",
+    (BATCHES, "index_select|cross_entropy|nll_loss",
+     r"error: RuntimeError .(index|INDICES) .* out of .*bounds.*, torch IndexError",
      "In a batch another operator finds an index that is out of bounds."),
     ("jacfwd|hessian", r"\.squeeze_\(", "no error, torch RuntimeError .split_with_sizes expects", "PyTorch's rule of "
      "squeeze_ squeezes the batch of one direction.", looped),

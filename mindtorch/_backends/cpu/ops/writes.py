@@ -10,6 +10,7 @@ import numpy as np
 
 from ...._base import loops
 from ...._base.determinism import alert_not_deterministic
+from ...._base.layout import never_overlaps
 from ...._dtype import from_numpy_dtype
 from ...common.blocks import LARGE, each_block
 from ...common.half import convert, number_in, part_for
@@ -28,6 +29,11 @@ def update_at(ufunc: Any, x: Array, key: Key, values: Any) -> None:
         # NumPy reads past the end of a vector of values that broadcasts to an index of several dimensions
         key, values = (key[0].reshape(-1),), np.broadcast_to(values, key[0].shape).reshape(-1)
     ufunc.at(x, key, values)
+
+
+def overlaps_itself(x: Array) -> bool:
+    """Return whether two indices may share an element, as in expanded memory."""
+    return not x.flags.c_contiguous and not never_overlaps(x.shape, x.strides)
 
 
 def rows_of_key(x: Array, key: Key) -> Array | None:
@@ -51,8 +57,8 @@ def index_put_(x: Array, indices: Any, values: Array, accumulate: bool = False) 
     try:
         if not accumulate:
             x[key] = values
-        elif (rows := rows_of_key(x, key)) is None:
-            update_at(np.add, x, key, values)
+        elif overlaps_itself(x) or (rows := rows_of_key(x, key)) is None:
+            update_at(np.add, x, key, values)  # in place: each sum shows in all elements of the memory
         else:
             inner = x.shape[len(key):]
             total = np.ascontiguousarray(x).reshape(-1, *inner)
