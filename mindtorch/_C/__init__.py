@@ -97,7 +97,7 @@ class DispatchKeySet:
         self._keys = frozenset(keys if isinstance(keys, Iterable) else (keys,))
 
     def has(self, key: Any) -> bool:
-        """Whether a key is in the set."""
+        """Return True if a key is in the set."""
         return key in self._keys
 
     def add(self, key: Any) -> DispatchKeySet:
@@ -150,32 +150,32 @@ def _dispatch_keys(tensor: TensorBase) -> DispatchKeySet:
 
 
 def _dispatch_isTensorSubclassLike(tensor: TensorBase) -> bool:
-    """Whether a ``__torch_dispatch__`` decides what operators do with a tensor."""
+    """Return True if a ``__torch_dispatch__`` decides what operators do with a tensor."""
     return bool(tensor._keys & PYTHON) or bool(local.dispatch_modes)
 
 
 def _dispatch_has_kernel(name: str) -> bool:
-    """Whether there is an operator of this name: ``aten::add.Tensor``."""
+    """Return True if there is an operator of this name: ``aten::add.Tensor``."""
     return name.removeprefix("aten::") in dispatcher.registry.operators
 
 
 def _dispatch_tls_is_dispatch_key_excluded(key: Any) -> bool:
-    """Whether calls do not look at a key in this thread."""
+    """Return True if calls do not look at a key in this thread."""
     return local.below_autograd and "Autograd" in DispatchKey(key).name
 
 
 def _is_torch_function_enabled() -> bool:
-    """Whether classes are asked by their ``__torch_function__``."""
+    """Return True if classes are asked by their ``__torch_function__``."""
     return not local.function_off
 
 
 def _is_torch_function_all_disabled() -> bool:
-    """Whether nobody is asked."""
+    """Return True if no class or mode is asked."""
     return local.function_off == ALL_OFF
 
 
 def _is_torch_function_mode_enabled() -> bool:
-    """Whether a ``TorchFunctionMode`` is asked."""
+    """Return True if a ``TorchFunctionMode`` is asked."""
     return bool(local.function_modes) and local.function_off != ALL_OFF
 
 

@@ -12,6 +12,6 @@ def gather_traceback(python: bool = True, script: bool = False, cpp: bool = Fals
 
 
 def symbolize_tracebacks(to_symbolize: list[list[Any]]) -> list[list[dict[str, Any]]]:
-    """For each of these, its frames as dicts with ``name``, ``filename`` and ``line``."""
+    """Return the frames of each of these as dicts with ``name``, ``filename`` and ``line``."""
     return [[{"name": frame.f_code.co_name, "filename": frame.f_code.co_filename, "line": line}
              for frame, line in frames] for frames in to_symbolize]

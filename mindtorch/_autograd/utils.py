@@ -116,7 +116,7 @@ def can_expand(shape: Ints, to: Ints) -> bool:
 
 
 def may_overlap(size: Any, stride: Any) -> bool:
-    """Whether two indices may mean the same element (ATen's test: exact for layouts that come from slicing)."""
+    """Return True if two indices may mean the same element (ATen's test: exact for layouts that come from slicing)."""
     reach = 0
     for step, n in sorted(zip(stride, size, strict=True)):
         if step <= reach:

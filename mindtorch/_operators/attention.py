@@ -95,7 +95,7 @@ def explain_inputs(query: Any, key: Any, value: Any, mask: Any) -> None:
 
 
 def takes_blocks(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, enable_gqa: bool) -> bool:
-    """Whether a kernel in blocks may take these tensors (ATen's ``use_flash_attention_cpp``)."""
+    """Return True if a kernel in blocks may take these tensors (ATen's ``use_flash_attention_cpp``)."""
     of_query, shape = query.shape, key.shape
     if len(of_query) != 4 or len(shape) != 4 or query._dtype.category != FLOATING or dropout_p > 0:
         return False
@@ -149,7 +149,7 @@ def math(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: flo
 
 
 def shared_by(query: Any, tensor: Tensor) -> Any:
-    """Keys or values, repeated for all heads of the query that share them."""
+    """Repeat keys or values for all heads of the query that share them."""
     heads, own = query.shape[-3], tensor.shape[-3]
     check(own and not heads % own, "Number of heads in key and value must divide the number of heads in query")
     return tensor if heads == own else tensor.repeat_interleave(heads // own, -3)

@@ -163,7 +163,7 @@ def embedding_backward_batch_rule(op: Operator, frame: Frame, args: tuple[Any, .
 
 
 def numbered(indices: Any, rows: int, frame: Frame) -> Any:
-    """Rows of one table for each element as rows of all tables."""
+    """Turn rows of one table for each element into rows of all tables."""
     whole = filled(indices, frame)
     count = arange(frame.size, whole._dtype, None, whole._device) * rows
     return whole + count.reshape((frame.size, *(1,) * indices.ndim))
@@ -212,7 +212,7 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
 
 
 def decomposed_one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
-    """Class numbers as rows of zeros with a one; values that differ from element to element are not checked."""
+    """Turn class numbers into rows of zeros with a one; values that differ from element to element are not checked."""
     if self._dtype is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if self.numel() and self._batched is not None and self._batched[2].tangents_only:

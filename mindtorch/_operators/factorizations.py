@@ -78,12 +78,12 @@ inf = math.inf
 
 
 def records(x: Any) -> bool:
-    """Whether a tensor is differentiated, in either mode: the derivative of singular values takes vectors."""
+    """Return True if a tensor is differentiated, in either mode: the derivative of singular values takes vectors."""
     return bool(x._keys & DUAL or (x._keys & AUTOGRAD and local.grad_enabled))
 
 
 def packed(name: str, results: Any) -> Any:
-    """Results as the operator of this name returns them."""
+    """Return results as the operator of this name does."""
     return pack(registry[name], list(results))
 
 
@@ -370,7 +370,7 @@ def _scalar(self: Tensor, value: Any) -> Any:
 
 
 def _tolerances(self: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
-    """Tolerances as tensors; by default, and without an absolute one, eps * max(rows, columns) relative."""
+    """Return tolerances as tensors; by default, and without an absolute one, eps * max(rows, columns) relative."""
     default = 0.0 if rtol is not None else finfo(self.dtype.to_real()).eps * max(self.shape[-2:])
     if rtol is None and hasattr(atol, "dtype"):
         rtol = where(atol > 0, _scalar(self, 0.0), _scalar(self, default))
@@ -380,7 +380,7 @@ def _tolerances(self: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
 
 
 def _above(values: Any, largest: Any, atol: Any, rtol: Any) -> Any:
-    """Whether each singular value counts as not zero."""
+    """Mark the singular values that count as not zero."""
     return values > atol.unsqueeze(-1).maximum(rtol.unsqueeze(-1) * largest)
 
 
@@ -526,7 +526,7 @@ def lu_unpack_grad(grads: Any, LU_data_shape: Any) -> Any:
 
 
 def widened(x: Any, n: int, m: int) -> Any:
-    """Matrices with rows and columns of zeros added."""
+    """Add rows and columns of zeros to matrices."""
     if x.shape[-2] < n:
         x = cat([x, x.new_zeros((*x.shape[:-2], n - x.shape[-2], x.shape[-1]))], -2)
     return cat([x, x.new_zeros((*x.shape[:-1], m - x.shape[-1]))], -1) if x.shape[-1] < m else x

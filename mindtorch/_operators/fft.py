@@ -200,7 +200,7 @@ def r2c_grad(grad: Tensor, self_shape: Any, dim: Any, normalization: int, onesid
 
 
 def c2r_grad(grad: Tensor, dim: Any, normalization: int) -> Tensor:
-    """All but the first, and for an even length the last, frequency of one side count twice."""
+    """Double the gradient of all but the first, and for an even length the last, frequency of one side."""
     result = r2c(grad, dim, normalization, True)
     double = grad.shape[dim[-1]] - result.shape[dim[-1]]
     if double > 0:

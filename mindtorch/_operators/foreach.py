@@ -94,7 +94,7 @@ def norms(self: Any, ord: Any = 2, dtype: Any = None) -> tuple[Any, ...]:
 
 
 def powers(self: Any, exponent: Any) -> tuple[Any, ...]:
-    """Powers of a number."""
+    """Return powers of a number."""
     check_lists(exponent)
     return tuple([power_of_number(self, x) for x in exponent])
 

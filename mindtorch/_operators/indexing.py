@@ -106,9 +106,9 @@ def check_mask(self: Tensor, index: Tensor, first: int) -> None:
 
 
 def entries_of(self: Tensor, indices: Any) -> list[Any]:
-    """For each dimension that ``indices`` speaks of the (shape, stride) of its index, or None for all of it; a mask
-    speaks of as many dimensions as it has, and is counted. Raises IndexError for a dtype that cannot index, a mask of
-    the wrong shape, too many indices.
+    """Return for each dimension that is indexed the (shape, stride) of its index, or None for all of it; a mask indexes
+    as many dimensions as it has, and is counted. Raises IndexError for a dtype that cannot index, a mask of the wrong
+    shape, too many indices.
     """
     entries: list[Any] = []
     for index in indices:
@@ -175,7 +175,7 @@ def meta_index(self: Tensor, indices: Any) -> Spec:
 
 
 def fills_mask(self: Tensor, indices: Any, values: Any) -> bool:
-    """Whether one mask chooses where to put one number: PyTorch then calls ``masked_fill_``."""
+    """Return True if one mask chooses where to put one number: PyTorch then calls ``masked_fill_``."""
     tensors = [index for index in indices if index is not None]
     if values.numel() != 1 or values.is_meta or len(tensors) != 1:
         return False
@@ -206,7 +206,7 @@ warn_of_index_put = deprecated_on("index_put_", "indices")
 
 
 def index_put_memory(self: Tensor, inputs: Any) -> None:
-    """Elements may be written several times, but not be read meanwhile."""
+    """Check that no element is read while it is written; it may be written several times."""
     indices, values, *accumulate = inputs
     if accumulate != [True]:
         warn_of_index_put(self, inputs)
@@ -221,7 +221,7 @@ AT_EACH_PLACE = {"index_select": "gather", "index_add": "scatter_add", "index_co
 
 
 def from_start(index: Any, self: Tensor) -> Any:
-    """Places in one row, of which those below 0 count from behind."""
+    """Return places in one row, the negative ones counted from its end."""
     return index.where(index >= 0, index + self.numel())
 
 
@@ -322,7 +322,7 @@ def composite_index_select_backward(grad: Tensor, self_sizes: Ints, dim: int, in
 
 
 def index_dim_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """Places along a dimension that a vector names: the same for all elements, or others for each."""
+    """Return places along a dimension that a vector names: the same for all elements, or others for each."""
     self, dim, index, *rest = args
     check = registry.meta_rows.get(op.name) or registry.meta_rows[f"{op.packet}_{op.name.removeprefix(op.packet)}"]
     check(*args)  # an element, as outside

@@ -194,7 +194,7 @@ def repeated(grad: Tensor, batch: Any) -> Any:
 
 
 def _is_transposed(shape: Ints, stride: Ints) -> bool:
-    """Whether a matrix is laid out column by column; its gradient is then computed so as well."""
+    """Return True if a matrix is laid out column by column; its gradient is then computed so as well."""
     return stride[0] == 1 and stride[1] == shape[0]
 
 
@@ -502,7 +502,7 @@ def _product_of_three(a: Any, b: Any, c: Any) -> Any:
 
 
 def _cheapest_order(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """For each stretch (i, j) of a chain, after which matrix to split it (Cormen et al., 15.2)."""
+    """Return for each stretch (i, j) of a chain the matrix after which to split it (Cormen et al., 15.2)."""
     count = len(sizes) - 1
     cost = {(i, i): 0 for i in range(count)}
     split = {}

@@ -152,7 +152,7 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
 
 
 def loss_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """Losses of elements, which are reduced for each element of the batch."""
+    """Reduce the losses of elements for each element of the batch."""
     given, where = with_defaults(op, args), op.schema.positions["reduction"]
     reduction, given[where] = given[where], 0
     ndim = given[0].ndim

@@ -84,12 +84,12 @@ Row = Callable[..., Any]
 
 
 def reflected(self: Tensor, size: int, before: int, after: int) -> Any:
-    """Which index stands at each place of a dimension padded with its reflection."""
+    """Return the index at each place of a dimension that is padded with its reflection."""
     return (size - 1) - ((size - 1) - arange(self, -before, size + after).abs()).abs()
 
 
 def replicated(self: Tensor, size: int, before: int, after: int) -> Any:
-    """Which index stands at each place of a dimension padded with its ends."""
+    """Return the index at each place of a dimension that is padded with its ends."""
     return arange(self, -before, size + after).clamp(0, size - 1)
 
 
@@ -229,7 +229,7 @@ def composite_constant_pad_nd(self: Any, pad: Ints, value: Any = 0) -> Any:
 
 
 def block_counts(size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Ints:
-    """How many windows there are along each of two dimensions."""
+    """Count the windows along each of two dimensions."""
     return tuple((size[d] + 2 * padding[d] - dilation[d] * (kernel_size[d] - 1) - 1) // stride[d] + 1 for d in (0, 1))
 
 

@@ -66,7 +66,7 @@ def check_elements(name: str, self: Tensor, dim: Any, error: type[Exception] = R
 
 
 def summed(self: Tensor, wanted: DType | None = None) -> DType:
-    """Integers add up to int64."""
+    """Return the dtype of sums: integers add up to int64."""
     return wanted or (int64 if self._dtype.category < FLOATING else self._dtype)
 
 

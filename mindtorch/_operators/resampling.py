@@ -52,7 +52,7 @@ def resample(name: str, dims: int) -> Callable[..., Spec]:
 
 
 def takes_bytes(name: str) -> bool:
-    """Whether ATen's kernel takes uint8: those of images, and all that choose elements."""
+    """Return True if ATen's kernel takes uint8: those of images, and all that choose elements."""
     return "nearest" in name or (name.strip("_").startswith("upsample_bi") or "lanczos" in name)
 
 
@@ -182,7 +182,7 @@ class Tap(NamedTuple):
 
 
 def reflected(x: Any, slope: Any, low: float, high: float) -> tuple[Any, Any]:
-    """Places reflected at two edges until they lie between them, and the slope of that."""
+    """Return places reflected at two edges until they lie between them, and the slope of that."""
     span = high - low
     if not span:
         return x.nan_to_num(0) * 0, slope * 0
@@ -193,7 +193,7 @@ def reflected(x: Any, slope: Any, low: float, high: float) -> tuple[Any, Any]:
 
 
 def inside(x: Any, slope: Any, size: int, padding_mode: int, corners: bool) -> tuple[Any, Any]:
-    """Places moved into the input as the padding says, and the slope of that."""
+    """Return places moved into the input as the padding says, and the slope of that."""
     if padding_mode == REFLECTION:
         x, slope = reflected(x, slope, *((0, size - 1) if corners else (-0.5, size - 0.5)))
     if padding_mode != ZEROS:

@@ -148,7 +148,7 @@ def block_diag_grads(grad: Tensor, tensors_shape: list[Any], tensors_dtype: list
 
 
 def cat_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """Tensors joined: those that are not batched are so first; a vector of nothing joins with any."""
+    """Join tensors: those that are not batched are so first; a vector of nothing joins with any."""
     dim = args[1] if len(args) > 1 else 0
     meta_cat(*args)  # an element, as outside
     tensors = [t for t in args[0] if t.shape != (0,)] or args[0]
@@ -160,7 +160,7 @@ def decomposed_stack(tensors: Any, dim: int = 0) -> Tensor:
 
 
 def decomposed_block_diag(tensors: Any) -> Tensor:
-    """Matrices along the diagonal of one, with zeros beside them."""
+    """Place matrices along the diagonal of one, with zeros beside them."""
     check_blocks(tensors)
     blocks = [t.reshape((1,) * (2 - t.ndim) + tuple(t.shape)) for t in tensors]
     width, before, rows = sum(block.shape[1] for block in blocks), 0, []
@@ -210,7 +210,9 @@ def column_stack(tensors: list[Any]) -> Tensor:
 
 
 def _chunk_cat(tensors: list[Any], dim: int, num_chunks: int) -> Tensor:
-    """Tensors padded with zeros to multiples of ``num_chunks`` in ``dim``, cut into so many chunks, and joined flat."""
+    """Return tensors padded with zeros to multiples of ``num_chunks`` in ``dim``, cut into so many chunks, and joined
+    flat.
+    """
     check(tensors, "_chunk_cat expects a non-empty input tensor list")
     check(num_chunks >= 1, "_chunk_cat expects positive num_chunks")
     check(all(t._dtype is tensors[0]._dtype for t in tensors),
@@ -311,7 +313,7 @@ def meta_flip(self: Tensor, dims: Ints) -> Spec:
 
 
 def triangle_size(row: int, col: int, offset: int) -> int:
-    """How many elements of a matrix lie on the diagonal ``offset`` or below it."""
+    """Count the elements of a matrix on the diagonal ``offset`` or below it."""
     first = min(row, max(0, -offset))  # the rows before it have none, and from ``full`` on they have all
     full = min(row, max(first, col - 1 - offset))
     return (full - first) * (first + 1 + full + 2 * offset) // 2 + (row - full) * col

@@ -77,7 +77,7 @@ def meta_lu_solve(LU: Any, pivots: Any, B: Any, left: bool = True, adjoint: bool
 
 
 def is_vector(A: Any, B: Any) -> bool:
-    """Whether the right-hand side of a system is a batch of vectors."""
+    """Return True if the right-hand side of a system is a batch of vectors."""
     return bool(B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1]))
 
 

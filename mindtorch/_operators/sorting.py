@@ -31,7 +31,7 @@ function, method, out, exact dtype, no overlap:
 
 
 def meta_sort(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Spec, Spec]:
-    """Strides are kept where the input is dense."""
+    """Describe the sorted elements and their indices, which keep the strides of a dense input."""
     wrap_dim(dim, self.ndim)
     check(self._dtype.category < COMPLEX, "Sort does not support complex dtypes on CPU")
     shape = tuple(self.shape)

@@ -113,7 +113,7 @@ def _items(value: Any) -> Iterator[tuple[str, Any]] | None:
 
 
 def _row(value: Any) -> Row | None:
-    """How an object is described and what is inside it; None if it is no object of a library."""
+    """Return how an object is described and what is inside it; None if it is no object of a library."""
     if isinstance(value, GeneratorType):
         return (_about_listing, _of_listing) if _listing(value) else None
     for base in type(value).__mro__:
@@ -201,7 +201,7 @@ def _about_listing(generator: GeneratorType[Any, Any, Any]) -> str:
 
 
 def _length(listed: Any) -> str:
-    """How many items or batches there are, if that is known."""
+    """Return the number of items or batches, if it is known."""
     try:
         return f"{len(listed):,}"
     except TypeError:  # of a dataset that has no length

@@ -50,7 +50,7 @@ def folded(facts: GraphFacts) -> tuple[Part, ...]:
 
 
 def unfolded(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Parts for one picture: small folds opened as long as there is room, and a sequence too long for it cut."""
+    """Return parts for one picture: small folds opened as long as there is room, and a sequence too long for it cut."""
     found = list(parts)
     while True:
         small = [part for part in found if isinstance(part, Fold) and part.times == 1]
@@ -87,7 +87,7 @@ class _Folding:
         self.paths = self._paths([node for node in facts.nodes if not node.variable])
 
     def parts(self, nodes: Sequence[NodeFacts], depth: int) -> tuple[Part, ...]:
-        """Nodes that have the first ``depth`` names of their modules in common, folded by the next."""
+        """Return nodes that have the first ``depth`` names of their modules in common, folded by the next."""
         found: list[Part] = []
         for path, run in groupby(nodes, key=lambda node: self.paths[node.identity][: depth + 1]):
             inner = list(run)

@@ -18,7 +18,7 @@ REAL = {"conj", "complex_conj"}  #: functions that leave real numbers as they ar
 
 
 def formulas_of(node: OperatorNode) -> Iterator[tuple[str, str]]:
-    """For each input of a node that needs a gradient its name, or several names, and the formula of that gradient.
+    """Yield for each input of a node that needs a gradient its name, or several names, and the gradient's formula.
 
     In it ``grad`` is the gradient that arrives, ``grads`` those of all outputs; other names are inputs and outputs of
     the operator. For real numbers it has no conjugates, and no factor that is 1.

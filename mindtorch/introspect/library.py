@@ -245,7 +245,7 @@ class Library(Protocol):
         """Equal for tensors with the same elements of the same memory, such as the twins of outputs that nodes keep."""
 
     def output_number(self, tensor: Any) -> int:
-        """Which output of its ``grad_fn`` a tensor is."""
+        """Return which output of its ``grad_fn`` a tensor is."""
 
     def storages(self, objects: Iterable[Any]) -> list[LiveStorage]:
         """Return the storages among live objects and under the tensors among them."""

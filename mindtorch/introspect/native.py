@@ -234,7 +234,7 @@ class Native:
 
 
 def element_source(tensor: Any) -> Source | None:
-    """How to look at a tensor's values; None if NumPy can read them where they are."""
+    """Return how to look at a tensor's values; None if NumPy can read them where they are."""
     kind = tensor._device.type
     if kind == "npu" and kind not in sources:
         from .npu import NpuSource  # loads the device's runtime, which a program on the CPU does without

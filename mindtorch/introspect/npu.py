@@ -85,12 +85,12 @@ class NpuSource(Source):
 
 
 def _reach(dims: list[tuple[int, int]]) -> int:
-    """How many elements of memory a tensor of these strides and sizes spans."""
+    """Return how many elements of memory a tensor of these strides and sizes spans."""
     return 1 + sum((n - 1) * step for step, n in dims)
 
 
 def _copied(memory: Memory, tensor: Any, start: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
-    """Elements of the tensor's memory from ``start`` on, by a copy that no stream knows of (``aclrtMemcpy``)."""
+    """Return elements of the tensor's memory from ``start`` on, by a copy that no stream knows of (``aclrtMemcpy``)."""
     dtype = tensor._dtype.np
     if not prod(shape):
         return np.empty(shape, dtype)

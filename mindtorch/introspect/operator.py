@@ -116,7 +116,7 @@ GROUPS = {"bool": BOOL, "integers": INTEGER, "floating point": FLOATING, "comple
 
 
 def grouped(dtypes: Iterable[DType]) -> str:
-    """Dtypes by the names of their kinds where all of a kind are meant."""
+    """Return dtypes by the names of their kinds where all of a kind are meant."""
     names, left = [], list(dtypes)
     for name, category in GROUPS.items():
         kind = [dtype for dtype in DTYPES.values() if dtype.category == category]
@@ -126,7 +126,7 @@ def grouped(dtypes: Iterable[DType]) -> str:
 
 
 def dtypes(results: dict[DType, Any]) -> str:
-    """Which dtypes are taken, and what they give."""
+    """Describe which dtypes are taken, and the results' dtypes."""
     by_outcome: dict[Any, list[DType]] = {}
     for dtype, result in results.items():
         if not isinstance(result, Exception):

@@ -76,7 +76,9 @@ def _values(tensor: Any) -> np.ndarray | None:
 
 
 def picture_layout(shape: Sequence[int]) -> str:
-    """How a tensor of this shape can be seen as pictures: ``HW``, ``CHW``, ``HWC``, ``NCHW`` or ``NHWC``; '' if not."""
+    """Return how a tensor of this shape can be seen as pictures: ``HW``, ``CHW``, ``HWC``, ``NCHW`` or ``NHWC``; '' if
+    not.
+    """
     for layout in ("HW", "CHW", "HWC", "NCHW", "NHWC"):
         sizes = dict(zip(layout, shape, strict=False))
         fits = len(layout) == len(shape) and min(sizes["H"], sizes["W"]) >= SIDE

@@ -82,7 +82,9 @@ class RaceWatch:
 
 
 def _merged(races: Iterable[Any]) -> Iterator[tuple[Any, Any, int, int]]:
-    """Races (first, second, address, bytes), of which an operator that reads and writes its memory makes several."""
+    """Yield races (first, second, address, bytes), of which an operator that reads and writes its memory makes
+    several.
+    """
     by_calls = attrgetter("first.time", "second.time", "address")
     for _, group in groupby(sorted(races, key=by_calls), by_calls):
         same = list(group)

@@ -98,7 +98,7 @@ def _of_rank(span: Span, offset: int) -> Span:
 
 
 def _lines(spans: Iterable[Span]) -> Iterator[Span]:
-    """Operators that one line of the program calls after each other, as one span."""
+    """Yield operators that one line of the program calls after each other, as one span."""
     called = (span for span in spans if span.kind != "sync")
     for line, group in groupby(called, key=lambda span: span.line or span.name):
         some = list(group)

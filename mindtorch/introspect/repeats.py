@@ -26,7 +26,7 @@ def repeats(keys: Sequence[Hashable], least: int = 3) -> list[tuple[int, int, in
 
 
 def _times(keys: Sequence[Hashable], start: int, period: int) -> int:
-    """How often the ``period`` items at ``start`` come in a row."""
+    """Return how often the ``period`` items at ``start`` come in a row."""
     at = start
     while at + 2 * period <= len(keys) and keys[at : at + period] == keys[at + period : at + 2 * period]:
         at += period
@@ -39,5 +39,5 @@ def pattern(name: str) -> str:
 
 
 def span(names: Sequence[str]) -> str:
-    """Names of equal things as one: ``layers.0 … layers.5``; the name, if they all have the same."""
+    """Return names of equal things as one: ``layers.0 … layers.5``; the name, if they all have the same."""
     return names[0] if names[0] == names[-1] else f"{names[0]} … {names[-1]}"

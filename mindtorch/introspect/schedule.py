@@ -79,7 +79,7 @@ def _twin(schedule: Any) -> tuple[Any, list[dict[str, Any]]]:
 
 
 def _step(schedule: Any) -> int:
-    """How many steps were taken; several schedules at once do not count by themselves."""
+    """Count the steps that were taken; several schedules at once do not count by themselves."""
     return schedule.last_epoch if hasattr(schedule, "last_epoch") else _step(schedule._schedulers[0])
 
 
@@ -88,7 +88,7 @@ def _is_measured(schedule: Any) -> bool:
 
 
 def _ahead(schedule: Any) -> int:
-    """How many steps show what a schedule does."""
+    """Return how many steps show what a schedule does."""
     length = _length(schedule)
     return min(MOST, max(length - _step(schedule), length // 2, 2))
 

@@ -211,7 +211,7 @@ def _arrange(found: Timeline, calls: list[DispatchEvent], activities: list[Activ
 
 def _arrows(calls: list[DispatchEvent], activities: list[ActivityEvent], threads: Mapping[int, str],
             streams: Mapping[tuple[str, int], str]) -> Iterator[Arrow]:
-    """From the host to what it put into streams, and from what events were recorded after to the waits for them."""
+    """Yield arrows from the host to its work in streams, and from the work before an event to the waits for it."""
     ran = {(event.device, event.stream, event.number): event for event in activities if event.kind in ("run", "copy")}
     for event in activities:
         lane = streams.get((event.device, event.stream))

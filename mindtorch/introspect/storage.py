@@ -232,7 +232,7 @@ def coverage(look: Layout, nbytes: int, segment_bytes: int) -> tuple[float, ...]
 
 
 def _merged(strides: Sequence[int], shape: Sequence[int]) -> list[tuple[int, int]]:
-    """Strides and sizes with which the same places are reached: one for all strides that continue each other."""
+    """Return strides and sizes with which the same places are reached: one for all strides that continue each other."""
     found: list[tuple[int, int]] = []
     for step, n in sorted((step, n) for step, n in zip(strides, shape, strict=True) if step and n > 1):
         for i, (shorter, count) in enumerate(found):

@@ -29,7 +29,7 @@ container_text = in_text(container_page)
 
 
 def _lines(facts: ItemFacts, depth: int) -> int:
-    """How many lines a tree has that is open down to a depth."""
+    """Count the lines of a tree that is open down to a depth."""
     return sum(1 + _lines(child, depth - 1) for child in facts.children) if depth else 0
 
 

@@ -194,7 +194,7 @@ def _kernel_file(event: DispatchEvent) -> bool:
 
 
 def _total(events: Sequence[DispatchEvent]) -> int:
-    """How long operators took, those inside others not counted again."""
+    """Return how long operators took, those inside others not counted again."""
     outermost = min(event.depth for event in events)
     return sum(event.duration for event in events if event.depth == outermost)
 

@@ -66,7 +66,7 @@ def escape(value: Any) -> Markup:
 
 
 def join(parts: Iterable[Any], separator: str = "") -> Markup:
-    """Parts one after the other, each escaped unless it is markup."""
+    """Join parts, each escaped unless it is markup."""
     present = [escape(part) for part in parts if part is not None]
     return Markup(separator.join(present), separator.join(part.plain for part in present))
 
@@ -102,7 +102,7 @@ def _plain(name: str, inner: str) -> str:
 
 
 def _aligned(text: str) -> str:
-    """Lines of cells in columns; a line without cells, or with one, is left as it is."""
+    """Align the cells of lines in columns; a line without cells, or with one, is left as it is."""
     lines = [line.split("\t")[:-1] or [line] for line in text.splitlines()]
     columns = zip_longest(*(line for line in lines if len(line) > 1), fillvalue="")
     widths = [max(map(len, column)) for column in columns]

@@ -143,7 +143,7 @@ def _coordinates(lanes: list[list[Item]], chains: Mapping[tuple[Item, Item], lis
 
 
 def _spread(lane: list[Item], wanted: Mapping[Item, float], width: Mapping[Item, float], x: dict[Item, float]) -> None:
-    """Positions nearest to the wanted ones, without overlaps: merge neighbours that collide into blocks."""
+    """Set positions nearest to the wanted ones, without overlaps: merge neighbours that collide into blocks."""
     blocks: list[tuple[float, float, list[tuple[Item, float]]]] = []  # left edge, length, items with offsets
     for item in lane:
         left, length, items = wanted[item] - width[item] / 2, width[item], [(item, width[item] / 2)]

@@ -107,7 +107,7 @@ def _names(storage: StorageUse) -> str:
 
 
 def _deferred(facts: MemoryFacts) -> Markup | None:
-    """For each stream, how much memory waits for how many operators."""
+    """Describe for each stream how much memory waits for how many operators."""
     if not facts.deferred:
         return None
     rows = [row(stream, _size(frees), count_text(len(frees), "piece"), pending_mark(_waiting(frees)))

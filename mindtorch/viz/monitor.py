@@ -34,7 +34,7 @@ def monitor_text(facts: TrainingFacts) -> str:
 
 
 def _done(facts: TrainingFacts) -> int:
-    """How many steps are done, if the first is number 0 or 1."""
+    """Count the steps that are done, if the first is number 0 or 1."""
     return 0 if facts.step is None else facts.step + (facts.first == 0)
 
 
@@ -107,7 +107,7 @@ def _told(series: Series) -> str:
 
 
 def _size(series: Series) -> float:
-    """How large the last number is; one that is not finite comes first."""
+    """Return the size of the last number; one that is not finite comes first."""
     last = series.points[-1][1]
     return abs(last) if math.isfinite(last) else math.inf
 

@@ -147,7 +147,7 @@ def _left_out(found: list[np.ndarray], facts: TensorFacts, layout: str) -> Itera
 
 
 def _image(pixels: np.ndarray, alt: str, size: int = ZOOM, bordered: bool = False) -> Markup:
-    """Pixels [height, width, channels] as an enlarged image that is part of the page."""
+    """Draw pixels [height, width, channels] as an enlarged image that is part of the page."""
     height, width = pixels.shape[:2]
     zoom = max(1, size // max(height, width))
     data = base64.b64encode(png(pixels)).decode()

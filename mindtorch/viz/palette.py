@@ -128,7 +128,7 @@ def tuple_text(values: Sequence[int]) -> str:
 
 
 def size_text(count: int) -> str:
-    """Bytes as people read them."""
+    """Write bytes as people read them."""
     value = float(count)
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if value < 1024 or unit == "TiB":
@@ -152,7 +152,7 @@ def count_text(count: int, noun: str) -> str:
 
 
 def layout_text(stride: Sequence[int], offset: int) -> str:
-    """How elements lie in memory."""
+    """Describe how elements lie in memory."""
     return tuple_text(stride) + (f" offset {offset}" if offset else "")
 
 

@@ -50,7 +50,7 @@ def places(facts: StorageFacts, labels: Sequence[Markup], bars: Callable[[Sharer
 
 
 def _writer(values: Sequence[Any]) -> Callable[[Any], str]:
-    """How to write values in few characters, where all digits do not fit into one row."""
+    """Return how to write values in few characters, where all digits do not fit into one row."""
     whole = number_format(values)
     letters = max((len(whole(value)) for value in values), default=0)
     fits = len(values) * _width(letters) <= WIDTH

@@ -51,7 +51,7 @@ def _shown(data: dict[str, Any]) -> Markup:
 
 
 def _errors(outputs: Sequence[RankOutput]) -> Iterator[Markup]:
-    """Each error once, with the ranks that have it."""
+    """Yield each error once, with the ranks that have it."""
     alike: dict[str, list[RankOutput]] = {}
     for output in outputs:
         if output.error:
@@ -67,5 +67,5 @@ def _errors(outputs: Sequence[RankOutput]) -> Iterator[Markup]:
 
 
 def listed(ranks: Sequence[int]) -> str:
-    """Ranks in a sentence: ``ranks 0, 2``."""
+    """Return ranks in a sentence: ``ranks 0, 2``."""
     return f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}"

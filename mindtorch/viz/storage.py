@@ -41,7 +41,7 @@ def strip(facts: StorageFacts, sharer: Sharer) -> Markup:
 
 
 def _where(sharer: Sharer) -> str:
-    """Which part of a storage is covered, where that is one piece of it, or how often there is a gap."""
+    """Return which part of a storage is covered, where that is one piece of it, or how often there is a gap."""
     marks = [index for index, part in enumerate(sharer.coverage) if part]
     if not marks or len(marks) == len(sharer.coverage):
         return ""

@@ -145,7 +145,7 @@ def _part(time: float, start: int, end: int) -> float:
 
 
 def _arrows(timeline: Timeline, heights: Mapping[str, int], start: int, end: int) -> Markup | None:
-    """Lines over the tracks from causes to effects."""
+    """Draw lines over the tracks from causes to effects."""
     top, below = {}, 0
     for lane, height in heights.items():
         top[lane], below = below, below + height + GAP
@@ -306,7 +306,7 @@ def _label(kind: str, name: str, room: float) -> str | None:
 
 
 def _mark(moments: Sequence[Span], start: int, end: int, more: Sequence[str], zero: int) -> Markup:
-    """Spans without a length, all of one kind, at nearly the same time."""
+    """Draw spans without a length, all of one kind, at nearly the same time."""
     left = _part(moments[0].start, start, end)
     kind = moments[0].kind if moments[0].kind in MARKS else "run"
     looks = ["span", kind, "mark", "late" if left > 50 else "", *more]

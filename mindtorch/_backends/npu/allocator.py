@@ -65,7 +65,7 @@ class Owner:
 
 
 def block_size(nbytes: int) -> int:
-    """How many bytes of a segment a piece takes, with the tail that CANN wants behind it."""
+    """Return how many bytes of a segment a piece takes, with the tail that CANN wants behind it."""
     return -(-(-(-max(nbytes, 1) // ALIGN) * ALIGN + TAIL) // ROUND) * ROUND
 
 
@@ -421,7 +421,7 @@ class Allocator:
 
 
 def readable(nbytes: int) -> str:
-    """Bytes as PyTorch's messages write them."""
+    """Return bytes as PyTorch's messages write them."""
     for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if nbytes >= size:
             return f"{nbytes / size:.2f} {unit}"

@@ -184,7 +184,7 @@ CONVERTERS: dict[str, Callable[[Any, Handles], Any]] = {
 
 
 def converter(parameter: Parameter) -> Callable[[Any, Handles], Any]:
-    """From a value to what the C function takes for a parameter, a null pointer for None where that may be."""
+    """Return the conversion of a parameter's values to C, of None to a null pointer where that may be."""
     convert = CONVERTERS[parameter.kind]
     if not parameter.optional:
         return convert

@@ -121,7 +121,7 @@ class Queue:
         self.freed[ptr] = self.enqueued, nbytes
 
     def deferred_frees(self) -> int:
-        """How many pieces of memory wait for the stream before other streams may have them."""
+        """Count the pieces of memory that wait for the stream before other streams may have them."""
         return len(self.deferred) + len(self.freed)
 
     def synchronize(self) -> None:

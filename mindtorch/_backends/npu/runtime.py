@@ -385,7 +385,7 @@ def _finalize_at_exit() -> None:
 
 
 def _after_fork() -> None:
-    """In a forked process: it has no part in what the devices of its parent do, nor their threads."""
+    """Forget in a forked process the devices of its parent, whose work and threads are not its own."""
     global refusal, _is_started, _is_owner
     if _is_started or _runtimes:
         refusal = ("Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the "

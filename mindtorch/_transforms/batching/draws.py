@@ -41,7 +41,7 @@ def self_is_smaller(op: Operator) -> RuntimeError:
 
 
 def different(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """Numbers for all elements, drawn in one call, as PyTorch draws them."""
+    """Return numbers for all elements, drawn in one call, as PyTorch draws them."""
     size = op.schema.positions.get("size")
     if size is not None:
         return op.call(*args[:size], (frame.size, *args[size]), *args[size + 1:])

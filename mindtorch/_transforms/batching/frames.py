@@ -178,7 +178,7 @@ def moved(value: Any, source: int, target: int) -> Any:
 
 
 def lowered(value: Any, frame: Frame) -> Any:
-    """All elements of a tensor that is batched in this frame, in front; any other as it is."""
+    """Return all elements of a tensor that is batched in this frame, in front; any other as it is."""
     found = value._batched if value.__class__ in TENSOR_TYPES else None
     if found is None or found[2].number < frame.number:
         return value
@@ -190,19 +190,21 @@ def lowered(value: Any, frame: Frame) -> Any:
 
 
 def is_batched(value: Any, frame: Frame) -> bool:
-    """Whether a value is a tensor that is batched in this frame."""
+    """Return True if a value is a tensor that is batched in this frame."""
     return value.__class__ in TENSOR_TYPES and lowered(value, frame) is not value
 
 
 def lowered_all(value: Any, frames: tuple[Frame, ...]) -> Any:
-    """All elements of a tensor in all these frames, the outermost in front."""
+    """Return all elements of a tensor in all these frames, the outermost in front."""
     for frame in reversed(frames):
         value = filled(value, frame)
     return value
 
 
 def opened(value: Any, frames: tuple[Frame, ...]) -> tuple[Any, list[int]]:
-    """All elements of a tensor in all these frames, and where they lie: where they did, or in front if all are one."""
+    """Return all elements of a tensor in all these frames, and where they lie: where they did, or in front if all are
+    one.
+    """
     places: list[int] = []
     for frame in reversed(frames):
         dim = place(value, frame)
@@ -212,7 +214,7 @@ def opened(value: Any, frames: tuple[Frame, ...]) -> tuple[Any, list[int]]:
 
 
 def placed(value: Any, frames: tuple[Frame, ...], places: list[int]) -> Any:
-    """All elements of a tensor in all these frames, along these dimensions."""
+    """Return all elements of a tensor in all these frames, along these dimensions."""
     for frame, dim in zip(reversed(frames), reversed(places), strict=True):
         value = moved(filled(value, frame), 0, dim)
     return value
@@ -236,5 +238,5 @@ def raised(value: Any, dim: int, frame: Frame) -> Any:
 
 
 def filled(value: Any, frame: Frame) -> Any:
-    """All elements of a tensor, in front; the same for each where it is not batched."""
+    """Return all elements of a tensor, in front; the same for each where it is not batched."""
     return lowered(value, frame) if is_batched(value, frame) else expand(value, (frame.size, *value.shape))

@@ -72,7 +72,7 @@ def each_result(result: Any, function: Callable[[Any], Any]) -> Any:
 
 
 def with_defaults(op: Operator, args: tuple[Any, ...]) -> list[Any]:
-    """All arguments, those that were not given too."""
+    """Return all arguments, those that were not given too."""
     return [*args, *(parameter.default for parameter in op.schema.parameters[len(args):])]
 
 
@@ -93,7 +93,7 @@ def filled_like(value: Any, frame: Frame) -> Any:
 # -- families ----------------------------------------------------------------------------------------------------------
 
 def pointwise(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """Elements in front, and dimensions of size 1 behind it where an operand has fewer than another."""
+    """Call with elements in front, and dimensions of size 1 behind them where an operand has fewer than another."""
     count = registry.meta_rows[(op.functional or op).name].count if not op.is_out else 0
     operands = [a for a in args[:count] if is_tensor(a)]
     ndim = max(t.ndim for t in operands)
@@ -103,7 +103,7 @@ def pointwise(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
 
 
 def elementwise(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """Operators on elements that have no pointwise row: all tensors are operands."""
+    """Call an operator on elements that has no pointwise row: all tensors are operands."""
     ndim = max(a.ndim for a in args if is_tensor(a))
     return op.call(*[aligned(a, ndim, frame) if is_tensor(a) else a for a in args])
 
@@ -113,7 +113,7 @@ DIMENSIONS = ("dim", "dims", "dim0", "dim1", "dim2", "dimension")
 
 
 def along_dimensions(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """Dimensions count from behind the elements; none given means all of them, but for views."""
+    """Count dimensions from behind the elements; none given means all of them, but for views."""
     ndim, tensors = args[0].ndim + (op.packet == "unsqueeze"), [a for a in args if is_tensor(a)]
     if not ndim or not all(t.ndim for t in tensors[1:]):
         found = each_element(op, frame, args)
@@ -181,7 +181,7 @@ def flat(name: str = "", values: bool = False) -> Rule:
 
 
 def with_size(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """Shapes of one element; an expansion may add dimensions in front of it."""
+    """Apply a shape to each element; an expansion may add dimensions in front of it."""
     whole, size = lowered(args[0], frame), tuple(args[1])
     if op.packet == "expand":
         missing = len(size) - args[0].ndim
@@ -206,7 +206,8 @@ def as_it_is(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
 
 
 def trailing(*cores: int, flags: dict[str, Any] | None = None) -> Rule:
-    """Operators on the last dimensions, before which there may be any: of each tensor so many, 2 where nothing is said.
+    """Make the rule of operators on the last dimensions, before which there may be any: so many of each tensor, by
+    default 2.
 
     The dimensions before are broadcast against each other, so they are made as many. ``flags`` are arguments with
     which the results have the same shapes whatever is asked for.
@@ -234,7 +235,7 @@ def trailing(*cores: int, flags: dict[str, Any] | None = None) -> Rule:
 
 
 def is_vector(left: Any, right: Any) -> bool:
-    """Whether the right side of equations is one vector for each matrix."""
+    """Return True if the right side of equations is one vector for each matrix."""
     return right.ndim == 1 or (right.ndim + 1 == left.ndim and tuple(right.shape) == tuple(left.shape[:-1]))
 
 

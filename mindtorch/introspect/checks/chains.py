@@ -19,7 +19,7 @@ NEAR = 8  #: operators that a way is followed along
 
 
 def findings(graph: Graph) -> Iterator[Finding]:
-    """All that the order of operators tells."""
+    """Yield all findings of the order of operators."""
     for seen in list(graph.nodes.values()):
         for rule in (bootstrapped, advantage, sampled, itself, logits, picked, hinge, noiseless):
             found = rule(graph, seen)

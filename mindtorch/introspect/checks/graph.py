@@ -94,7 +94,7 @@ class Graph:
 
 
 def findings(graph: Graph) -> Iterator[Finding]:
-    """All that the graph tells."""
+    """Yield all findings of the graph."""
     for seen in graph.nodes.values():
         for rule in (broadcast, normalised_twice, not_logarithms, out_of_reach, one_score, over_samples, dead):
             found = rule(graph, seen)
@@ -178,7 +178,7 @@ def not_logarithms(graph: Graph, seen: Seen) -> Finding | None:
 
 
 def out_of_reach(graph: Graph, seen: Seen) -> Finding | None:
-    """Targets that the model's last function cannot reach: negative ones after relu, 3 after a sigmoid."""
+    """Find targets that the model's last function cannot reach: negative ones after relu, 3 after a sigmoid."""
     target = seen.values("target") if seen.operator in COMPARING else None
     if target is None or not target.size or target.dtype.kind != "f" or not np.isfinite(target).all():
         return None
@@ -237,7 +237,7 @@ def over_samples(graph: Graph, seen: Seen) -> Finding | None:
 
 
 def dead(graph: Graph, seen: Seen) -> Finding | None:
-    """Units that are 0 for all samples, and learn nothing."""
+    """Find units that are 0 for all samples, and learn nothing."""
     values = seen.values("result") if seen.operator == "Relu" else None
     if values is None or values.ndim < 2 or values.shape[0] < SAMPLES:
         return None

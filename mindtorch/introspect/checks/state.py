@@ -226,7 +226,7 @@ def of_losses(losses: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[
 
 
 def unreached(graph: Graph | None, models: Mapping[str, Any], optimizers: Mapping[str, Any]) -> Iterator[Finding]:
-    """Parameters to which no path leads from the loss."""
+    """Find parameters to which no path leads from the loss."""
     if graph is None:
         return
     reached, theirs = {id(leaf) for leaf in graph.leaves}, optimized(optimizers)
@@ -246,7 +246,7 @@ def unreached(graph: Graph | None, models: Mapping[str, Any], optimizers: Mappin
 
 
 def of_gradients(models: Mapping[str, Any], skip: frozenset[str] = frozenset()) -> Iterator[Finding]:
-    """Gradients that are no numbers, far too large, or fade away from layer to layer."""
+    """Find gradients that are no numbers, far too large, or fade away from layer to layer."""
     norms: list[tuple[str, float, float]] = []
     for name, parameter in parameters(models).values():
         grad = library_of(parameter).grad(parameter)

@@ -100,7 +100,8 @@ def written_by(event: DispatchEvent) -> list[tuple[Any, int]]:
 
 @cache
 def _writes(name: str) -> tuple[tuple[bool, ...], bool]:
-    """Which of its arguments by position an operator writes to, and whether it returns others that it wrote to."""
+    """Return which of its arguments by position an operator writes to, and whether it returns others that it wrote to.
+    """
     namespace, _, rest = name.rpartition("::")
     packet, _, overload = rest.partition(".")
     schema = sys.modules["torch"]._C._get_schema(f"{namespace or 'aten'}::{packet}", overload)

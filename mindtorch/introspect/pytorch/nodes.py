@@ -41,7 +41,8 @@ def look_of(node: Any) -> NodeLook:
 
 
 def history(node: Any, length: int) -> Iterator[Any]:
-    """Names of nodes along their first inputs; of the one that accumulates a leaf's gradient, the leaf itself."""
+    """Yield names of nodes along their first inputs; of the one that accumulates a leaf's gradient, the leaf itself.
+    """
     while node is not None and length:
         variable = getattr(node, "variable", None)
         yield node.name() if variable is None else variable

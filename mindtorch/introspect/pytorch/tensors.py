@@ -57,7 +57,7 @@ def stream_name(device: Any) -> str:
 
 
 def ints(sizes: Iterable[Any]) -> tuple[int, ...]:
-    """Sizes as numbers; of a size that is only known as a symbol, the number that it was first seen with."""
+    """Return sizes as numbers; of a size that is only known as a symbol, the number that it was first seen with."""
     return tuple(size if type(size) is int else int(getattr(size.node, "hint", None) or 0) for size in sizes)
 
 
@@ -101,7 +101,7 @@ def _nested(tensor: Any) -> str:
 
 
 def array_of(tensor: Any) -> np.ndarray:
-    """Values as an array, the tensor's own memory where it lies on the host as NumPy has it."""
+    """Return values as an array, the tensor's own memory where it lies on the host as NumPy has it."""
     torch = sys.modules["torch"]
     plain = tensor.detach().cpu()
     if plain.is_quantized:

@@ -70,7 +70,7 @@ def _meant(table: dict[str, Any], name: str) -> Any:
 
 
 def like(name: str, there: Iterable[str], least: float = NEAR) -> list[str]:
-    """Names that are spelt almost so, the nearest first."""
+    """Return names that are spelt almost so, the nearest first."""
     names = list(there)
     turned = [other for other in names if sorted(other.lower()) == sorted(name.lower()) and len(name) > 2]
     return list(dict.fromkeys([*turned, *difflib.get_close_matches(name, names, LISTED, least)]))[:LISTED]

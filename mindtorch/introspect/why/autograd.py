@@ -245,7 +245,7 @@ def _computed_in_a_loop(failure: Failure) -> bool:
 
 
 def _path(roots: list[Any], goal: Any) -> list[Any]:
-    """Nodes on a shortest way from one of the roots to a node; only the goal if there is none."""
+    """Return nodes on a shortest way from one of the roots to a node; only the goal if there is none."""
     before: dict[int, tuple[Any, Any]] = {id(root): (root, None) for root in roots}
     queue = list(roots)
     while queue:

@@ -14,7 +14,7 @@ INTEGERS = ("uint8", "int8", "int16", "int32", "int64", "bool")
 
 
 def product(failure: Failure, f: Fields) -> Diagnosis:
-    """Operands of a product of matrices, or of a convolution, that differ in their dtypes."""
+    """Explain operands of a product of matrices, or of a convolution, that differ in their dtypes."""
     first, dtypes = f.x, list(dict.fromkeys(t.dtype for t in f.tensors))
     other = next((t for t in f.tensors if t.dtype != first.dtype), first)
     fixes = [Fix(f"convert {first} to the dtype of {other}", f"{first}.to({other}.dtype)")]
@@ -135,7 +135,7 @@ def loss_dtype(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def assigned_dtype(failure: Failure, f: Fields) -> Diagnosis:
-    """Values that are put into a tensor of another dtype at places that a tensor of indices names."""
+    """Explain values that are put into a tensor of another dtype at places that a tensor of indices names."""
     target, name = f.x, f.tensors[-1].name
     values = replace(f.tensors[-1], name=name or "the value")
     floats = f"{target}.to(torch.{values.dtype})" if target.dtype in INTEGERS and values.dtype not in INTEGERS else ""

@@ -202,7 +202,7 @@ def numbered(tensor: Involved, *wrong: int, negative: bool = False) -> Shapes:
 
 
 def by_dtype(involved: Iterable[Involved], *wrong: str) -> Groups:
-    """Tensors side by side, those of one dtype together."""
+    """Return tensors side by side, those of one dtype together."""
     tensors = list(involved)
     return Groups(tuple(
         Group(dtype, tuple(f"{t} {t.size}" for t in tensors if t.dtype == dtype), CLASH if dtype in wrong else "")

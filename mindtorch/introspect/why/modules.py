@@ -307,7 +307,7 @@ def _without(failure: Failure, keyword: str) -> str:
 
 
 def _path(function: Any) -> str:
-    """How a program writes a function or class of the library: ``torch.optim.Adam``."""
+    """Return how a program writes a function or class of the library: ``torch.optim.Adam``."""
     name = function.__name__
     return next((f"torch{space.removeprefix('mindtorch')}.{name}" for space in SPACES
                  if getattr(sys.modules.get(space), name, None) is function), name)

@@ -25,7 +25,7 @@ def broadcasts(*shapes: Shape) -> bool:
 
 
 def aligned(tensors: Sequence[Involved], note: str = "") -> Shapes:
-    """Shapes aligned at the right; the columns whose sizes differ and are not 1 are marked."""
+    """Return shapes aligned at the right; the columns whose sizes differ and are not 1 are marked."""
     ndim = max(len(tensor.shape) for tensor in tensors)
     columns = [[t.shape[d - ndim] for t in tensors if len(t.shape) >= ndim - d] for d in range(ndim)]
     wrong = [d for d, column in enumerate(columns) if len({size for size in column if size != 1}) > 1]
@@ -136,7 +136,7 @@ def stair(a: Involved, b: Involved) -> Shapes:
 
 
 def matrix_fixes(a: Involved, b: Involved) -> tuple[Fix, ...]:
-    """Transpositions that make a product possible."""
+    """Return transpositions that make a product possible."""
     first, second = (a, b) if a.label != b.label else ("the first", "the second")
     found = [(f"if {second} is meant transposed", f"{a} @ {b}.{'T' if len(b.shape) == 2 else 'mT'}",
               len(b.shape) > 1 and len(a.shape) > 0 and a.shape[-1] == b.shape[-1]),

@@ -118,7 +118,7 @@ def _check(condition: bool, message: str) -> None:
 
 def _check_dims(query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None,
                 heads: int) -> bool:
-    """Whether there is a batch; all tensors have to say the same."""
+    """Return True if there is a batch; all tensors have to say the same."""
     dims = query.dim()
     _check(dims in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor")
     kind = f"For {'un' * (dims == 2)}batched ({dims}-D) `query`, expected"

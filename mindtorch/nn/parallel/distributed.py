@@ -59,7 +59,8 @@ class Bucket:
 
 
 def buckets_of(parameters: Sequence[Tensor], capacity: float) -> list[Bucket]:
-    """Parameters in buckets of at most ``capacity`` bytes, the last parameters first, as backward reaches them."""
+    """Return parameters in buckets of at most ``capacity`` bytes, the last parameters first, as backward reaches them.
+    """
     lists: list[list[Tensor]] = []
     size, limit = 0.0, float(min(FIRST_BUCKET, capacity))
     for parameter in reversed(parameters):

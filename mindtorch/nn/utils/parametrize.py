@@ -247,7 +247,7 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether the module computes this tensor, or any (``torch.nn.utils.parametrize.is_parametrized``)."""
+    """Return True if the module computes this tensor, or any (``torch.nn.utils.parametrize.is_parametrized``)."""
     parametrizations = getattr(module, "parametrizations", None)
     if not isinstance(parametrizations, ModuleDict):
         return False

@@ -177,7 +177,7 @@ class _ByAmount(BasePruningMethod):
         self.amount = amount
 
     def count(self, size: int) -> int:
-        """How many of ``size`` are pruned."""
+        """Return the number of ``size`` that are pruned."""
         number = int(self.amount if isinstance(self.amount, numbers.Integral) else round(self.amount * size))
         if number > size:
             raise ValueError(f"amount={number} should be smaller than the number of parameters to prune={size}")
@@ -356,6 +356,6 @@ def remove(module: Module, name: str) -> Module:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether any part of the module is pruned (``torch.nn.utils.prune.is_pruned``)."""
+    """Return True if any part of the module is pruned (``torch.nn.utils.prune.is_pruned``)."""
     return any(isinstance(hook, BasePruningMethod)
                for part in module.modules() for hook in part._forward_pre_hooks.values())

@@ -140,7 +140,7 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
 
 def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0,
                  padding_side: str = "right") -> Tensor:
-    """Sequences (length, ...) in one tensor (longest length, batch, ...), or (batch, longest length, ...) with
+    """Return sequences (length, ...) in one tensor (longest length, batch, ...), or (batch, longest length, ...) with
     ``batch_first`` (``torch.nn.utils.rnn.pad_sequence``). ``padding_side`` is 'right' or 'left'.
     """
     if not isinstance(sequences, Iterable):

@@ -206,7 +206,7 @@ class OneCycleLR(MomentumLR):
 
 
 def _number_of_steps(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
-    """How many steps a cycle has, said in either way."""
+    """Return the number of steps of a cycle, given in either way."""
     if total_steps is not None:
         given = {"total_steps": total_steps}
     elif epochs is not None and steps_per_epoch is not None:

@@ -39,7 +39,7 @@ def _divisor(x: Any, y: Any) -> Any:
 
 
 def is_idle(x: Any, factor: Any) -> bool:
-    """Whether a factor is 1 and leaves each element as it is: complex infinities become NaN."""
+    """Return True if a factor is 1 and leaves each element as it is: complex infinities become NaN."""
     return bool(factor == 1) and ((x.__class__ is np.ndarray and x.dtype.kind != "c") or not np.iscomplexobj(x)
                                   or bool(np.isfinite(x).all()))
 

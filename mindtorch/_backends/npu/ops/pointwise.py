@@ -26,13 +26,13 @@ def on(out: Tensor, value: Any) -> Any:
 
 
 def named(text: str) -> dict[str, Aclnn]:
-    """Rows whose arguments are the same in the same order: pairs of names."""
+    """Make rows of equal arguments in equal order: pairs of names."""
     names = text.split()
     return {ours: Aclnn("aclnn" + theirs) for ours, theirs in zip(names[::2], names[1::2], strict=True)}
 
 
 def paired(text: str) -> dict[str, Aclnn]:
-    """Rows of two operands, the second a tensor or a number: three names each, ACLNN's for either."""
+    """Make rows of two operands, the second a tensor or a number: three names each, ACLNN's for either."""
     names = text.split()
     return {ours: Aclnn("aclnn" + tensor, scalar="aclnn" + scalar, when=lambda self, *rest: is_tensor(self))
             for ours, tensor, scalar in zip(names[::3], names[1::3], names[2::3], strict=True)}

@@ -60,12 +60,12 @@ def check() -> list[Report]:
 
 
 def live_handles() -> dict[str, int]:
-    """How many handles are alive, by the name of their C type."""
+    """Count the handles that are alive, by the name of their C type."""
     return handles.live()
 
 
 def live_bytes() -> dict[str, int]:
-    """How many bytes are allocated: ``"npu:0"``, ... of each device, ``"host"`` of pinned memory."""
+    """Count the bytes that are allocated: ``"npu:0"``, ... of each device, ``"host"`` of pinned memory."""
     return {f"npu:{device.number}": device.memory.used for device in machine.devices} | {"host": machine.host.used}
 
 
@@ -119,7 +119,7 @@ def release(stream: Any = None) -> None:
 
 
 def cores(name: str, values: Any) -> str:
-    """Which cores an operator of these values takes and for how long, by the model of ``costs``, in words."""
+    """Return which cores an operator of these values takes and for how long, by the model of ``costs``, in words."""
     tensors = [value for item in values for value in (item if isinstance(item, (list, tuple)) else (item,))
                if hasattr(value, "_strides")]
     return costs.told(costs.of(name, [(tensor._dtype.name, tuple(tensor.shape)) for tensor in tensors]))

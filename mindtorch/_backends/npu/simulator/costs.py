@@ -112,7 +112,7 @@ class Costs:
         return "\n".join(lines)
 
     def total(self, unit: str) -> int:
-        """How many cores there are of a unit."""
+        """Return the number of cores of a unit."""
         return int(vars(self)[f"{unit}_cores"])
 
     def of(self, name: str, operands: Iterable[Operand]) -> Cost:

@@ -32,7 +32,7 @@ class Device:
         self.lock = threading.RLock()
 
     def streams(self) -> list[Stream]:
-        """All streams of all contexts."""
+        """Return all streams of all contexts."""
         with self.lock:
             return [stream for context in self.contexts for stream in context.streams]
 

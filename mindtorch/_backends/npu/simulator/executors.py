@@ -86,7 +86,7 @@ class Operator:
         return 0
 
     def _copies(self, values: list[Any]) -> int:
-        """How many bytes the contiguous copies of operands take."""
+        """Count the bytes of the contiguous copies of operands."""
         if self.name in STRIDED:
             return 0
         gaps = [value for value in values if value.__class__ is AclTensor and not value.is_contiguous]
@@ -148,7 +148,7 @@ class Launch(Task):
         self._compute(stream)
 
     def cost(self) -> Cost:
-        """Which cores the operator takes, and for how long, by the model."""
+        """Return which cores the operator takes, and for how long, by the model."""
         operands = [operand for value, _ in zip(self.values, self.operator.parameters, strict=True)
                     for operand in (value if value.__class__ is list else [value]) if operand.__class__ is AclTensor]
         return costs.of(self.operator.name, [(DTYPE_NAMES[tensor.code], tensor.shape) for tensor in operands])

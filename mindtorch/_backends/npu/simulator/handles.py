@@ -57,5 +57,5 @@ def missing(handle: int | None, kind: type, code: int) -> Fault:
 
 
 def live() -> dict[str, int]:
-    """How many handles there are of each kind."""
+    """Count the handles of each kind."""
     return dict(Counter(thing.label for thing in list(objects.values())))

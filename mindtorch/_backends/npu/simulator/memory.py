@@ -118,7 +118,7 @@ class Memory:
             return block if block is not None and address <= block.end else None
 
     def blocks(self) -> list[Block]:
-        """All blocks, by address."""
+        """Return all blocks, by address."""
         with self._lock:
             return [self._blocks[start] for start in self._starts]
 

@@ -45,7 +45,7 @@ def window(dims: int, tensors: int, dilated: bool = False, inside: bool = False)
 
 def resampled(dims: int, backward: bool = False, shrinks: float = inf, grows: float = inf,
               exact: bool = True) -> Refusal:
-    """Sizes that are so many times smaller or larger, or, if ``exact``, that the scales do not say."""
+    """Refuse sizes that are so many times smaller or larger, or, if ``exact``, that the scales do not say."""
 
     def refusal(*values: Any) -> str:
         if len(values[0].shape) != dims + 2:

@@ -24,7 +24,7 @@ def row_of(row: Row | str) -> Row:
 
 
 def named(form: Callable[[str], Kernel], text: str) -> dict[str, Kernel]:
-    """Kernels of one form that are rows of the CPU: pairs of names, ACLNN's and the CPU's."""
+    """Make kernels of one form that are rows of the CPU: pairs of names, ACLNN's and the CPU's."""
     names = text.split()
     return {f"aclnn{theirs}": form(ours) for theirs, ours in zip(names[::2], names[1::2], strict=True)}
 

@@ -28,7 +28,7 @@ CAUSAL = 2
 
 
 def heads_of(query: Array, shared: Array) -> Array:
-    """Keys or values, for each of the heads of queries that share them."""
+    """Repeat keys or values for each of the heads of queries that share them."""
     return np.repeat(shared, query.shape[1] // shared.shape[1], 1)
 
 
