@@ -36,6 +36,7 @@ REPAID, SOON, LARGE = 1 << 23, 1 << 20, 1 << 17
 #: Elements of an array for which a loop takes less than NumPy's calls; and for which one that replaces ten passes
 #: repays the time that loading it takes, once in a process.
 FEW, SOME = 1 << 6, 1 << 12
+SLOWER = 16  #: how much longer NumPy takes for what a loop that waits computes
 SINGLE = np.dtype(np.float32)  #: which most loops take
 
 _compiling = forks.lock()
@@ -92,7 +93,7 @@ class Loop:
         if size < self._least and not self.exact and size < self.least:
             return None
         if self._function is None:
-            self._left -= size
+            self._left -= size * SLOWER if self._waits else size
             if self._left < 0 or (self._left < REPAID - SOON and machine_code.is_ready()) or (
                     self._waits and self._is_kept):
                 self._compile_once()
@@ -279,7 +280,8 @@ product, product_transposed = Loop("product", least=0), Loop("product_transposed
 count = Loop("count", True)
 FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
 sum_lines, sum_rows = Loop("sum_lines"), Loop("sum_rows", True)
-erf, erfinv = Loop("erf", least=SOME >> 3), Loop("erfinv", least=SOME >> 3)  #: which replace fifty passes each
+#: Which replace fifty passes each.
+erf, erfc, erfinv, lgamma = (Loop(name, least=SOME >> 3) for name in ("erf", "erfc", "erfinv", "lgamma"))
 product_of_lines, moments_of_lines, moments_of_columns = (
     Loop(name, least=SOME) for name in ("product_of_lines", "moments_of_lines", "moments_of_columns"))
 sum_half_lines = {kind: Loop(f"sum_{kind}_lines") for kind in ("float16", "bfloat16")}

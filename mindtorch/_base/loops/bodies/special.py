@@ -4,9 +4,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from numba import njit
 
-from .writing import FLOATS, f64, loop, wide_polynomial
+from .elements import of_each
+from .writing import FLOATS, f64, i64, loop, wide_bits_of, wide_float_of, wide_polynomial
 
 T, U, V, W, HERMITE_H, HERMITE_HE, LAGUERRE, LEGENDRE = range(8)
 #: The kind's first degree of which the closed form is taken between -1 and 1.
@@ -95,3 +97,62 @@ def digamma(x: Any, out: Any) -> None:
             continue
         square = 1 / (y * y)
         out[i] = total + math.log(y) - 0.5 / y - square * wide_polynomial(square, PSI)
+
+
+LN_2, LN_PI, LN_ROOT_TWO_PI = math.log(2), math.log(math.pi), math.log(2 * math.pi) / 2
+#: The bits of the square root of 1/2; a number beside which float64 holds integers only.
+SQRT_HALF, INTEGERS = int(f64(math.sqrt(0.5)).view(i64)), 1.5 * 2**52
+#: Taylor's series of artanh(x) / x and sin(pi x) / x in x squared, and of exp; Stirling's series.
+ARTANH = tuple(1 / k for k in range(13, 0, -2))
+SINE = tuple((-1) ** k * math.pi ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(7, -1, -1))
+EXP = tuple(1 / math.factorial(k) for k in range(8, -1, -1))
+STIRLING = (-1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
+#: log(erfc(x) / t) + x**2 in t = 1 / (1 + x / 2), to 1.2e-7 (Numerical Recipes' erfcc).
+ERFC = (0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807, -0.18628806, 0.09678418, 0.37409196, 1.00002368,
+        -1.26551223)
+
+
+@njit(inline="always")
+def wide_log(x: Any) -> Any:
+    """Compute the logarithm of a positive number of float64 to 1e-11."""
+    exponent = (wide_bits_of(x) - SQRT_HALF) >> 52
+    mantissa = wide_float_of(wide_bits_of(x) - (exponent << 52))
+    part = (mantissa - 1) / (mantissa + 1)
+    return exponent * LN_2 + 2 * part * wide_polynomial(part * part, ARTANH)
+
+
+@njit(inline="always")
+def wide_exp(x: Any) -> Any:
+    """Compute exp of a number of float64, at least exp(-200)."""
+    x = -200.0 if x < -200.0 else x
+    shifted = x / LN_2 + INTEGERS
+    return wide_float_of(wide_bits_of(wide_polynomial(x - (shifted - INTEGERS) * LN_2, EXP)) + (
+        wide_bits_of(shifted) << 52))
+
+
+def lgamma(x: Any) -> Any:
+    """Compute log|gamma| of float32 by Stirling's series from 8 on, the product of what is below, and reflection."""
+    y = f64(x)
+    z, product = 1 - y if y < 0.5 else y, 1.0
+    for _ in range(8):
+        product *= z if z < 8 else 1.0
+        z += 1.0 if z < 8 else 0.0
+    inverse = 1 / z
+    above = (z - 0.5) * wide_log(z) - z + LN_ROOT_TWO_PI - wide_log(product) + inverse * wide_polynomial(
+        inverse * inverse, STIRLING)
+    away = y - np.floor(y + 0.5)
+    sine = abs(away * wide_polynomial(away * away, SINE))
+    found = above if y >= 0.5 else LN_PI - wide_log(sine) - above
+    found = math.inf if abs(y) == math.inf or (y < 0.5 and sine == 0) else found
+    return 0.0 if y == 1 or y == 2 else y if y != y else found
+
+
+def erfc(x: Any) -> Any:
+    size = abs(f64(x))
+    t = 1 / (1 + size / 2)
+    above = t * wide_exp(wide_polynomial(t, ERFC) - size * size)
+    return x if x != x else 2 - above if x < 0 else above
+
+
+of_each("lgamma", lgamma)
+of_each("erfc", erfc)
