@@ -12,7 +12,7 @@ time. For ``exp``, whose derivative is ``grad * result``, the functions are
             return record_any(self)
         node = new(node_class)
         node._order, node.saved = next_sequence_nr(), [None]
-        source = self._grad_fn if self._base is None else self.grad_fn
+        source = self._grad_fn if self._base is None or self._attr_version == self._version_counter[0] else self.grad_fn
         if source is not None:
             node._links = (0, source, self._output_nr),
         elif (edge := self._leaf_edge()) is not None:
@@ -60,6 +60,8 @@ FACTS = {
     "shape": "(tuple({0}.shape) if {0}._array is None else {0}._array.shape)", "stride": "{0}._strides()",
     "offset": "{0}._offset", "dtype": "{0}._dtype", "device": "{0}._device", "requires_grad": "{0}.requires_grad",
 }
+#: The node of a tensor, rebuilt if it is a view whose memory was written since.
+SOURCE = "{0}._grad_fn if {0}._base is None or {0}._attr_version == {0}._version_counter[0] else {0}.grad_fn"
 #: The names that all generated functions use.
 NAMES: dict[str, Any] = {
     "AnomalyMode": AnomalyMode, "AUTOGRAD": AUTOGRAD, "FLOATING": FLOATING, "INFERENCE": INFERENCE, "Saved": Saved,
@@ -176,7 +178,7 @@ def recording(found: Any) -> Callable[..., Callable[..., Any]]:
                 *kept.before,
                 "node = new(node_class)",
                 f"node._order, node.saved = next_sequence_nr(), {kept.list}",
-                f"source = {name}._grad_fn if {name}._base is None else {name}.grad_fn",
+                f"source = {SOURCE.format(name)}",
                 "if source is not None:",
                 f"    node._links = (0, source, {name}._output_nr),",
                 f"elif (edge := {name}._leaf_edge()) is not None:",
@@ -191,7 +193,7 @@ def recording(found: Any) -> Callable[..., Callable[..., Any]]:
             is_tensor = "" if not position else f"{name}.__class__ in TENSOR_TYPES and "
             look += [f"if {is_tensor}{name}._keys & AUTOGRAD:",
                      f"    mask {add} {bit}",
-                     f"    source = {name}._grad_fn if {name}._base is None else {name}.grad_fn",
+                     f"    source = {SOURCE.format(name)}",
                      "    if source is not None:",
                      f"        links {add} ({number}, source, {name}._output_nr),",
                      f"    elif (edge := {name}._leaf_edge()) is not None:",

@@ -877,9 +877,10 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def _grad_edge(self) -> tuple[Node, int] | None:
         """Return the destination of this tensor's gradient: its node and output number, or its accumulator."""
-        if self._base is not None:
-            return self._leaf_edge() if (node := self.grad_fn) is None else (node, self._output_nr)
-        return (grad_accumulator(self), 0) if (node := self._grad_fn) is None else (node, self._output_nr)
+        node = self._grad_fn
+        if self._base is not None and self._attr_version != self._version_counter[0]:  # type: ignore[index]
+            node = self.grad_fn
+        return self._leaf_edge() if node is None else (node, self._output_nr)
 
     def _leaf_edge(self) -> tuple[Node, int] | None:
         """Return the accumulator of a leaf; None for a view that requires grad only because its base does now."""
