@@ -1,4 +1,4 @@
-"""What the compiler raises (``torch._dynamo.exc``)."""
+"""Errors of the compiler (``torch._dynamo.exc``)."""
 from __future__ import annotations
 
 from typing import Any
@@ -41,7 +41,7 @@ class BackendCompilerFailed(TorchDynamoException):
 
 
 class Break(Exception):
-    """What the interpreter cannot put into the graph: a graph break, at the outermost frame."""
+    """A graph break at the outermost frame: the interpreter cannot put the operation into the graph."""
 
     def __init__(self, reason: str, *, skip: bool = False) -> None:
         super().__init__(reason)

@@ -25,7 +25,7 @@ class GraphCompileReason:
 
 @dataclass
 class ExplainOutput:
-    """What a call was compiled to; ``print`` shows it as text (``torch._dynamo.backends.debugging.ExplainOutput``)."""
+    """The results of compiling a call; ``print`` shows them (``torch._dynamo.backends.debugging.ExplainOutput``)."""
 
     graphs: list[Any] = field(default_factory=list)
     break_reasons: list[GraphCompileReason] = field(default_factory=list)

@@ -57,7 +57,7 @@ class Scope:
 
 
 class OutputGraph:
-    """What interpreting a frame has made so far."""
+    """The results of interpreting a frame so far."""
 
     def __init__(self, history: History) -> None:
         self.graph = Graph()

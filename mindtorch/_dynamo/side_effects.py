@@ -18,7 +18,7 @@ def check(condition: Any, message: str) -> None:
 
 
 class SideEffects:
-    """What the interpreted program wrote."""
+    """Writes of the interpreted program."""
 
     def __init__(self) -> None:
         self.noted: dict[int, Variable] = {}  #: objects with a ``replay``

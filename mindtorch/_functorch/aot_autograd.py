@@ -310,7 +310,7 @@ def aot_module_simplified(mod: Module, args: Sequence[Any], fw_compiler: Callabl
 
 @dataclass
 class GraphSignature:
-    """What the inputs and outputs of an exported graph are (``torch._functorch.aot_autograd.GraphSignature``)."""
+    """Kinds of inputs and outputs of an exported graph (``torch._functorch.aot_autograd.GraphSignature``)."""
 
     parameters: list[str]
     buffers: list[str]

@@ -203,7 +203,7 @@ def _product(left: Any, right: Any, summed: list[int]) -> Any:
 
 
 class Roles(NamedTuple):
-    """What the dimensions of two operands are to a product of matrices, and whether the second comes first in it."""
+    """The parts of two operands' dimensions in a product of matrices, and whether the second operand comes first."""
 
     swapped: bool
     batch: list[int]

@@ -1,4 +1,4 @@
-"""What fake tensors cannot do, under PyTorch's names."""
+"""Errors of fake tensors, under PyTorch's names."""
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is right or wrong with a reader's part: the lab's cases, one by one, and the mistake that explains them."""
+"""Checks of a reader's part: the lab's cases, one by one, and the mistake that explains them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""What teachers and students read after grading: a page for each student, and one for the class."""
+"""Feedback after grading: a page for each student, and one for the class."""
 from __future__ import annotations
 
 import ast

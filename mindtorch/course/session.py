@@ -144,7 +144,7 @@ def _sites() -> list[str]:
 
 
 def _prison(root: str) -> dict[str, Any]:
-    """Return what a process in namespaces sees of this machine."""
+    """Return the parts of this machine that a process in namespaces sees."""
     python = {os.path.realpath(place) for place in (sys.prefix, sys.base_prefix, sys.exec_prefix)}
     shown: list[str] = []
     for place in sorted({*SYSTEM, sys.prefix, *python, *_sites(), str(PACKAGE)}, key=len):

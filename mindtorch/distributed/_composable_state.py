@@ -11,7 +11,7 @@ _STATES = "_composable_api_states"  # the attribute of a module: states by the f
 
 
 class _State:
-    """What a composable function keeps of a module, or of several that it was given together."""
+    """The state of a composable function for a module, or for several that it was given together."""
 
 
 def roots(modules: Sequence[Module]) -> list[Module]:

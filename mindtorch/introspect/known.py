@@ -1,4 +1,4 @@
-"""What a tensor of mindtorch knows of its memory without being asked to make anything."""
+"""Facts that a tensor of mindtorch has about its memory without making anything."""
 from __future__ import annotations
 
 from typing import Any

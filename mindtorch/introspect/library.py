@@ -182,7 +182,7 @@ WriteObserver = Callable[[DispatchEvent, Sequence[tuple[Any, int]]], None]
 
 
 class Library(Protocol):
-    """What introspection asks; each question in the module's docstring is a method."""
+    """The questions of introspection; each question in the module's docstring is a method."""
 
     def layout(self, tensor: Any) -> Layout:
         """Where the elements lie."""

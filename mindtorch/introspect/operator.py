@@ -1,4 +1,4 @@
-"""What a function or a method is: the operators behind it, what they take, and where they are written."""
+"""Facts about functions and methods: the operators behind them, their arguments, and where they are written."""
 from __future__ import annotations
 
 import ast
@@ -37,7 +37,7 @@ class Written:
 
 @dataclass(frozen=True)
 class OperatorFacts:
-    """What is known of the function of a packet."""
+    """Facts about the function of a packet."""
 
     name: str  #: PyTorch's
     signature: str

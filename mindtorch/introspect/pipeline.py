@@ -1,4 +1,4 @@
-"""What a pipeline did: which operators were recorded where, when the queue ran and why, and what failed."""
+"""Records of a pipeline: which operators were recorded where, when the queue ran and why, and failures."""
 from __future__ import annotations
 
 import linecache
@@ -61,7 +61,7 @@ class Flush:
 
 @dataclass
 class PipelineFacts:
-    """What a pipeline did, in order: operators and flushes as they came."""
+    """The record of a pipeline: operators and flushes as they came."""
 
     recorded: list[Recorded] = field(default_factory=list)
     flushes: list[Flush] = field(default_factory=list)

@@ -11,7 +11,7 @@ DISTRIBUTED = f"{__package__.rpartition('.')[0]}.distributed"
 
 
 class Part(NamedTuple):
-    """What a rank holds: its ``place`` in the mesh, the shape of its part, and where that begins in the whole."""
+    """The part of a rank: its ``place`` in the mesh, the shape of its part, and where that begins in the whole."""
 
     rank: int
     place: tuple[int, ...]

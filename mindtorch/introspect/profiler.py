@@ -73,7 +73,7 @@ class Profile:
 
     @property
     def program(self) -> int:
-        """What the program took: all but the measuring."""
+        """The program's own time: all but the measuring."""
         return self.inside + self.outside
 
 

@@ -176,7 +176,7 @@ class BackwardSteps:
         return self._facts(len(self.taken), node, arrived, results, task.keep_graph), results
 
     def _noted(self, tensor: Any, gradient: Any, retain_graph: bool) -> Iterator[StepFacts]:
-        """Yield what PyTorch's nodes did, after all of them have run; then raise the error of the one that failed."""
+        """Yield the steps of PyTorch's nodes, after all have run; then raise the error of the one that failed."""
         found: list[StepFacts] = []
 
         def note(node: Any, arrived: Sequence[Any], results: Sequence[Any]) -> None:

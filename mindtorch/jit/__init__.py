@@ -71,7 +71,7 @@ def _source(function: Any) -> str:
 
 
 class _Scripted:
-    """What scripted functions and modules have beside being called."""
+    """Attributes and methods of scripted functions and modules."""
 
     @property
     def graph(self) -> NoReturn:

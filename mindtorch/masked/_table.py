@@ -1,4 +1,4 @@
-"""What masked tensors do with each function and operator, by its name."""
+"""Functions and operators of masked tensors, by their names."""
 from __future__ import annotations
 
 import inspect

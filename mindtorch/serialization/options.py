@@ -1,4 +1,4 @@
-"""What users set for saving and loading: safe globals, byte order, checksums, mapping, storages without data."""
+"""Settings of saving and loading: safe globals, byte order, checksums, mapping, storages without data."""
 from __future__ import annotations
 
 import mmap

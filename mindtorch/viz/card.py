@@ -108,7 +108,7 @@ def remarks(facts: TensorFacts) -> Iterator[Markup]:
 
 
 def said_of(facts: TensorFacts) -> Iterator[tuple[str, str | None]]:
-    """Yield what a reader wants first, each with its emphasis: count, bytes, range, mean, std, problems."""
+    """Yield the facts that a reader wants first, each with its emphasis: count, bytes, range, mean, std, problems."""
     yield f"{count_text(facts.elements, 'element')}, {size_text(facts.bytes)}", None
     if (s := facts.statistics) is None:
         return

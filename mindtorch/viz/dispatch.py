@@ -1,4 +1,4 @@
-"""What the dispatcher did as a table: operators below the line of the program that asked for them."""
+"""Calls of the dispatcher as a table: operators below the line of the program that asked for them."""
 from __future__ import annotations
 
 import os
@@ -70,7 +70,7 @@ dispatch_text = in_text(dispatch_page)
 
 @dataclass
 class _Shared:
-    """What all rows of a picture need, and for how many there is room: for those seen at first, for those in folds."""
+    """The needs of all rows of a picture, and the room for rows: for those seen at first, for those in folds."""
 
     longest: int
     first: Collection[int]

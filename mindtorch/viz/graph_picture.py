@@ -33,7 +33,7 @@ FRAMES = {"stale": (WARN, "2.5"), "fold": (INK, "1.5"), "leaf": (GREEN, "2"), "r
 
 @dataclass(frozen=True)
 class Box:
-    """What a box shows: its two lines, what it says on hover, and the style sheet's classes."""
+    """The looks of a box: its two lines, its text on hover, and the style sheet's classes."""
 
     first: str
     second: str

@@ -32,7 +32,7 @@ MARKS = (("↓", "a tensor goes on to the next block: its dtype and shape"),
 
 @dataclass(frozen=True)
 class _Whole:
-    """What all bars of a picture compare with, how deep modules are drawn, and which blocks are open at first."""
+    """The scale of all bars of a picture, how deep modules are drawn, and which blocks are open at first."""
 
     parameters: int
     memory: int

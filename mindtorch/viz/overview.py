@@ -1,4 +1,4 @@
-"""What a grid of values leaves out: a heat map of the whole, a histogram, and the tensor as pictures."""
+"""Overviews, which a grid of values leaves out: a heat map of the whole, a histogram, and the tensor as pictures."""
 from __future__ import annotations
 
 import base64

@@ -1,4 +1,4 @@
-"""What stands for what: one look for a device, a storage, pending work, a number, wherever they appear."""
+"""The palette: one look for a device, a storage, pending work, a number, wherever they appear."""
 from __future__ import annotations
 
 import re

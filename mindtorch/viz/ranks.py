@@ -1,4 +1,4 @@
-"""What a cell has shown in several ranks, side by side."""
+"""Outputs of a cell in several ranks, side by side."""
 from __future__ import annotations
 
 import re

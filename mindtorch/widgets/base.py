@@ -1,4 +1,4 @@
-"""What all widgets have in common: controls above, a picture below, and a still of it for where nothing can move."""
+"""The base of all widgets: controls above, a picture below, and a still of it for where nothing can move."""
 from __future__ import annotations
 
 import itertools

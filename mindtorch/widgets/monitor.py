@@ -79,7 +79,7 @@ def _shell() -> Any:
 
 
 class _Shown:
-    """What has a picture, a text, and a display for both."""
+    """A widget that has a picture, a text, and a display for both."""
 
     _display: Display
 

@@ -75,7 +75,7 @@ class StrideExplorer(Explorer):
 
     @property
     def facts(self) -> StrideFacts:
-        """What the layout reads."""
+        """The elements that the layout reads."""
         return stride_facts(self.tensor, self.shape, self.stride, self.offset.value)
 
     def set(self, shape: Sequence[int], stride: Sequence[int], offset: int = 0) -> None:

@@ -62,7 +62,7 @@ def _version(home: Path) -> list[int]:
 
 
 def environment() -> dict[str, str]:
-    """Return what CANN's ``set_env.sh`` would set for the first toolkit, preferably one with compiled operators."""
+    """Return the variables of CANN's ``set_env.sh`` for the first toolkit, preferably one with compiled operators."""
     homes = [home for home in toolkit_homes() if home.is_dir()]
     home = next((home for home in homes if (home / "opp").is_dir()), next(iter(homes), None))
     if home is None:

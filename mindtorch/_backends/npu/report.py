@@ -39,7 +39,7 @@ def version_of(home: Path) -> str:
 
 
 def on_disk() -> Iterator[Fact]:
-    """Yield what the folders have. Nothing is loaded."""
+    """Yield facts about the folders. Nothing is loaded."""
     homes = [home for home in acl_loader.toolkit_homes() if home.is_dir()]
     yield Fact("toolkit", ", ".join(f"{home} {version_of(home)}".rstrip() for home in homes),
                "Install CANN's toolkit, 8.0 or later, or set ASCEND_TOOLKIT_HOME to the folder that has lib64 and opp.")

@@ -67,7 +67,7 @@ def for_all_sizes(gm: Any, example_inputs: Any) -> Any:
 
 
 def by_size(compile_fn: Callable[..., Any], gm: Any, example_inputs: Any) -> Any:
-    """Return what a compiler makes of a graph: for its sizes, or for each combination if they are symbols."""
+    """Return a compiler's result of a graph: for its sizes, or for each combination if they are symbols."""
     if has_symbols(gm):
         return BySize(compile_fn, gm, list(example_inputs))
     return compile_fn(gm, list(example_inputs))

@@ -118,7 +118,7 @@ def _root(tensor: Any) -> Any:
 
 
 def _seen(output: Any) -> tuple[Any, ...]:
-    """Return what interpreting adds for tensors that are read, and for objects that are written."""
+    """Return the counts of tensors that are read and the objects that are written, which interpreting adds to."""
     effects = output.side_effects
     tensors = [one for one in output.inputs if isinstance(one, TensorVariable)]
     return (len(tensors), len(output.attributes), {*effects.noted}, {*effects.globals}, len(effects.asserted),

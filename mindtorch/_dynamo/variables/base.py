@@ -13,7 +13,7 @@ from ..exc import Break, Raised
 
 
 class Translator(Protocol):
-    """What variables need of the interpreter (``symbolic_convert.Translator``)."""
+    """The interpreter as variables use it (``symbolic_convert.Translator``)."""
 
     output: Any  #: the graph that is made, its guards and side effects
 
@@ -40,7 +40,7 @@ class Translator(Protocol):
 
 
 class Codegen(Protocol):
-    """What variables need of the writer of generated code (``codegen.Codegen``)."""
+    """The writer of generated code as variables use it (``codegen.Codegen``)."""
 
     def value(self, variable: Variable) -> str:
         """Return an expression for a value."""
@@ -323,7 +323,7 @@ class NullVariable(Variable):
 
 
 def iterate(tx: Translator, value: Variable) -> Iterator[Variable]:
-    """Yield what iterating over a value gives."""
+    """Yield the items of a value that is iterated over."""
     iterator = value.iterator(tx)
     while True:
         try:

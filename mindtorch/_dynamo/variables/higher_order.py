@@ -235,7 +235,7 @@ def _settings(transform: Callable[..., Any], args: Any, kwargs: dict[str, Variab
 
 
 class TransformVariable(Variable):
-    """What a transform makes of a function: ``vmap(f)``."""
+    """The result of a transform of a function: ``vmap(f)``."""
 
     def __init__(self, transform: Callable[..., Any], function: Variable, settings: dict[str, Variable],
                  source: Any = None) -> None:

@@ -296,7 +296,7 @@ class UserObject(Variable):
 
 
 def _sketch(argument: Variable) -> Any:
-    """Return what a lazy module needs of an argument: tensors without data, constants, and what holds them."""
+    """Return an argument as a lazy module needs it: tensors without data, constants, and their containers."""
     if isinstance(argument, TensorVariable):
         shape = [int(size) for size in argument.example.shape]
         return empty(shape, dtype=argument.example.dtype, device="meta")

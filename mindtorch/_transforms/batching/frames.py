@@ -19,7 +19,7 @@ _next_number = itertools.count(1).__next__
 
 
 class VmapInfo(NamedTuple):
-    """What a rule of a user's is told of the ``vmap`` that calls it."""
+    """Facts about the ``vmap`` that calls a user's rule."""
 
     batch_size: int
     randomness: str

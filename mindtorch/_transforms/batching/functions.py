@@ -10,7 +10,7 @@ from .rules import is_tensor
 
 
 class Context:
-    """What the static methods of the Function of one element see as ``ctx``: its tensors are of one element."""
+    """The ``ctx`` of the static methods of the Function of one element: its tensors are of one element."""
 
     def __init__(self, ctx: Any):
         self._ctx = ctx

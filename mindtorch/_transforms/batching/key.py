@@ -1,4 +1,4 @@
-"""What the Batched key does to a call: the operator's rule, for the innermost frame."""
+"""The Batched key: it calls the operator's rule, for the innermost frame."""
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -124,7 +124,7 @@ def _rebuilt(storage, offset, size, stride, *rest):
 
 
 def _shown(value):
-    """Return what a value prints; an OrderedDict is written in another way since Python 3.12."""
+    """Return the text of a value; an OrderedDict is written in another way since Python 3.12."""
     return f"OrderedDict: {dict(value)}" if isinstance(value, OrderedDict) else repr(value)
 
 
@@ -138,7 +138,7 @@ def _shared(value):
 
 
 def _run(function, case):
-    """Return what a program builds: the value, what it shares; or whether it is refused, and what was called."""
+    """Return the value that a program builds, and memory that it shares; or whether it is refused, and the calls."""
     called: list[Any] = []
     allowed = {"collections.OrderedDict": OrderedDict, "torch._utils._rebuild_tensor_v2": _rebuilt,
                "torch.FloatStorage": "float32", "lesson.maker": lambda: called.append}

@@ -51,7 +51,7 @@ def _opcheck(op):
 
 
 def _run(function, aspect):
-    """Return what is observed of the operator that a part defines."""
+    """Return observations of the operator that a part defines."""
     name = f"lab{next(_numbers)}::sqdist"
     op = function(name)
     if not isinstance(op, torch.library.CustomOpDef):

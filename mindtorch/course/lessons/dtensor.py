@@ -40,7 +40,7 @@ def short(place: Any) -> str:
 
 
 def parts(whole: Any, place: Any, ranks: int) -> list[Any]:
-    """Return what each rank has of a matrix. A partial one is divided unevenly: any parts that sum to it would do."""
+    """Return each rank's part of a matrix. A partial one is divided unevenly: any parts that sum to it would do."""
     if place.is_shard():
         return list(whole.chunk(ranks, place.dim))
     if place.is_replicate():

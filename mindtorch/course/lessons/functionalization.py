@@ -109,7 +109,7 @@ def compiled(program: str) -> Callable[[Any], Any]:
 
 
 def _run(function, program):
-    """Return what a program returns and what x is after it, functionalized; and whether the part has written."""
+    """Return the result of a program and x after it, functionalized; and whether the part has written."""
     x, wrote = torch.arange(12.0).reshape(3, 4), []
 
     def watched(base, views, value):

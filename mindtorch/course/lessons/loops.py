@@ -87,7 +87,7 @@ def loop_text(body: Sequence[str], arrays: Sequence[str], shape: Sequence[int]) 
 
 
 def _run(function, steps, shapes, results):
-    """Return what the loop of a part's statements writes, and how much it reads, writes and computes."""
+    """Return the results of the loop of a part's statements, and how much it reads, writes and computes."""
     shape = max(shapes.values(), key=lambda one: (len(one), one))
     body = function(list(steps), dict(shapes), dict(results), len(shape))
     if not isinstance(body, list | tuple) or not all(isinstance(line, str) for line in body):

@@ -20,7 +20,7 @@ CASES = (
 
 
 def _run(function, values, scale, zero_point, low, high):
-    """Return what values become, and the gradient with respect to them."""
+    """Return the converted values, and the gradient with respect to the values."""
     x = torch.tensor(values)
     result = called(function, x, scale, zero_point, low, high)
     if not isinstance(result, torch.Tensor):

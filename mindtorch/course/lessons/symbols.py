@@ -76,7 +76,7 @@ def _described(question, sizes, given):
 
 
 def _run(function, question, sizes, given):
-    """Return what a part answers, and whether it adds a guard."""
+    """Return the answer of a part, and whether it adds a guard."""
     before = dict(sizes)
     found = function(question, sizes, _ranges(sizes, given))
     if sizes != before:

@@ -1,4 +1,4 @@
-"""What goes wrong between processes."""
+"""Errors between processes."""
 from __future__ import annotations
 
 

@@ -68,7 +68,7 @@ class ProcessGroup:
 
 
 class GroupMember:
-    """What stands for a group: ``WORLD``, all processes; ``NON_GROUP_MEMBER`` where a process is not in a new group."""
+    """Stand-ins for groups: ``WORLD``, all processes; ``NON_GROUP_MEMBER`` where a process is not in a new group."""
 
     WORLD: ProcessGroup | None = None
     NON_GROUP_MEMBER = -100

@@ -15,7 +15,7 @@ from .reduce_op import ReduceOp
 
 
 class Arguments(NamedTuple):
-    """What a row's MPI call can be given."""
+    """Arguments of a row's MPI call."""
 
     give: Any
     take: Any

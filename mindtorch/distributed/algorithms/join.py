@@ -16,7 +16,7 @@ __all__ = ["Join", "JoinHook", "Joinable"]
 
 
 class JoinHook:
-    """What a rank without batches does (``torch.distributed.algorithms.JoinHook``)."""
+    """The part of a rank without batches (``torch.distributed.algorithms.JoinHook``)."""
 
     def main_hook(self) -> None:
         """Make the collectives of one iteration of the others."""

@@ -81,7 +81,7 @@ class StorageMeta:
 
 @dataclass
 class Metadata:
-    """What a checkpoint holds, by key; and what planner and storage have added."""
+    """The contents of a checkpoint by key, and additions of planner and storage."""
 
     state_dict_metadata: dict[str, Any]
     planner_data: Any = None

@@ -16,7 +16,7 @@ __all__ = ["BytesIOWriteData", "LoadItemType", "LoadPlan", "LoadPlanner", "ReadI
 
 
 class WriteItemType(Enum):
-    """What is written: a whole tensor, a part of one, or bytes."""
+    """The kind of an item to write: a whole tensor, a part of one, or bytes."""
 
     TENSOR = auto()
     SHARD = auto()
@@ -24,7 +24,7 @@ class WriteItemType(Enum):
 
 
 class LoadItemType(Enum):
-    """What is read."""
+    """The kind of an item to read."""
 
     TENSOR = auto()
     BYTE_IO = auto()
@@ -76,7 +76,7 @@ class ReadItem:
 
 @dataclass(frozen=True)
 class SavePlan:
-    """What a process writes."""
+    """The items that a process writes."""
 
     items: list[WriteItem]
     storage_data: Any = None
@@ -86,7 +86,7 @@ class SavePlan:
 
 @dataclass
 class LoadPlan:
-    """What a process reads."""
+    """The items that a process reads."""
 
     items: list[ReadItem]
     storage_data: Any = None

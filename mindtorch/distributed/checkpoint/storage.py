@@ -14,7 +14,7 @@ __all__ = ["StorageReader", "StorageWriter", "WriteResult"]
 
 @dataclass(frozen=True)
 class WriteResult:
-    """What was written: its key, its bytes, and what the reader needs to find it."""
+    """The result of a write: its key, its bytes, and the place where the reader finds it."""
 
     index: MetadataIndex
     size_in_bytes: int

@@ -37,7 +37,7 @@ class BackwardPrefetch(Enum):
 
 
 class StateDictType(Enum):
-    """What ``state_dict`` holds (``torch.distributed.fsdp.StateDictType``)."""
+    """Kinds of contents of ``state_dict`` (``torch.distributed.fsdp.StateDictType``)."""
 
     FULL_STATE_DICT = auto()
     LOCAL_STATE_DICT = auto()

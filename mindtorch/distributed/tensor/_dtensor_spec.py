@@ -1,4 +1,4 @@
-"""What a DTensor is: the whole tensor's shape, the mesh, and a placement for each dimension of the mesh."""
+"""Specifications of DTensors: the whole tensor's shape, the mesh, and a placement for each dimension of the mesh."""
 from __future__ import annotations
 
 import math

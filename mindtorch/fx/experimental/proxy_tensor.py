@@ -147,7 +147,7 @@ def set_proxy_slot(obj: Any, tracer: Any, proxy: Any) -> None:
 
 def get_proxy_slot(obj: Any, tracer: Any, default: Any = NO_DEFAULT,
                    transform: Callable[[Any], Any] = lambda tracked: tracked) -> Any:
-    """Return what an object is tracked with.
+    """Return the proxy of an object.
 
     Raises:
         RuntimeError: if it is not tracked, and there is no ``default``.

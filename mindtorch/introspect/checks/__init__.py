@@ -63,7 +63,7 @@ def _words(models: Found, losses: Found, optimizers: Found) -> tuple[str, ...]:
 
 
 class Checking:
-    """What a block that is watched was found to do; ``facts`` are there once it has ended."""
+    """The findings about a block that is watched; ``facts`` are there once it has ended."""
 
     def __init__(self) -> None:
         self.facts = CheckFacts((), ())

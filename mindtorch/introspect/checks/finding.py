@@ -1,4 +1,4 @@
-"""What a check finds: silent mistakes, each with its cause, its place in the program, a picture and what helps."""
+"""Findings of checks: silent mistakes, each with its cause, its place in the program, a picture and cures."""
 from __future__ import annotations
 
 import linecache
@@ -25,7 +25,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class CheckFacts:
-    """What was ``checked``, in words, and what was found, each thing once."""
+    """The things that were ``checked``, in words, and the findings, each once."""
 
     checked: tuple[str, ...]
     findings: tuple[Finding, ...]

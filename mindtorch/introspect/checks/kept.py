@@ -170,7 +170,7 @@ def appended(where: str, files: Iterable[str]) -> tuple[str, Call | None]:
 
 
 def held(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield what the program's names, containers and plain objects hold, with the way to it; modules hold their own."""
+    """Yield the contents of a program's names, containers and plain objects, with their paths; not those of modules."""
     waiting = deque((name, value, 0) for name, value in namespace.items() if not name.startswith("_"))
     seen: set[int] = set()
     while waiting:

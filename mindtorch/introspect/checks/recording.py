@@ -1,4 +1,4 @@
-"""What a training cell does, step by step, while it runs: operators, backward passes, calls of models, steps.
+"""Recording of a training cell, step by step, while it runs: operators, backward passes, calls of models, steps.
 
 It subscribes to the dispatcher's observers and to the hooks that all modules and all optimizers have. It keeps the
 leaves of graphs while it lasts, and nothing else of them.
@@ -64,7 +64,7 @@ MADE_NAN = {
 
 
 class Recording:
-    """What happened, as far as it can tell mistakes."""
+    """Events of a cell, as far as they show mistakes."""
 
     def __init__(self, namespace: Mapping[str, Any]):
         self.namespace = namespace

@@ -1,4 +1,4 @@
-"""What a rule is told of a program that trains, and how it answers."""
+"""Rules of checks: the events of a program that trains, and the findings that they make."""
 from __future__ import annotations
 
 import weakref
@@ -17,7 +17,7 @@ from .finding import Finding, line_of
 
 
 class Watched(Protocol):
-    """What is known of the cell while it runs, for rules that need more than what they are told."""
+    """Facts about the cell while it runs, for rules that need more than events."""
 
     namespace: Mapping[str, Any]
     files: set[str]  #: of the lines that ran operators

@@ -1,4 +1,4 @@
-"""What PyTorch's dispatcher does, as events like those of mindtorch's own, and what asked for it."""
+"""Calls of PyTorch's dispatcher, as events like those of mindtorch's own, and their causes."""
 from __future__ import annotations
 
 import inspect

@@ -1,4 +1,4 @@
-"""What a tensor of PyTorch's consists of: its layout, the parts of one that is no piece of memory, its values."""
+"""Parts of PyTorch's tensors: their layout, the parts of one that is no piece of memory, their values."""
 from __future__ import annotations
 
 import sys

@@ -1,4 +1,4 @@
-"""What is meant by a name that does not exist: the same name elsewhere, in other letters, another library's, a slip."""
+"""Meanings of names that do not exist: the name elsewhere, in other letters, another library's, a slip."""
 from __future__ import annotations
 
 import difflib

@@ -196,7 +196,7 @@ def _targets(node: Any) -> list[str]:
 
 
 def _carried(failure: Failure) -> Iterator[str]:
-    """Yield what one step of a loop hands to the next, such as a hidden state: ``out, h = rnn(x, h)``."""
+    """Yield the names that one step of a loop hands to the next, such as a hidden state: ``out, h = rnn(x, h)``."""
     methods = [node for node in ast.walk(failure.wrote.source) if isinstance(node, ast.FunctionDef)]
     for part in [node for area in (*_loops(failure), *methods) for node in ast.walk(area)]:
         if isinstance(part, ast.Assign) and isinstance(part.value, ast.Call):

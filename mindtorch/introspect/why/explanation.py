@@ -51,7 +51,7 @@ class Involved:
 
     @property
     def label(self) -> str:
-        """What to call it in a sentence: its name, or the parameter; ``self`` as PyTorch's documentation does."""
+        """Its name in a sentence: its own, or the parameter's; ``self`` as PyTorch's documentation has it."""
         return self.name or ("input" if self.role == "self" else self.role) or "the tensor"
 
     def __str__(self) -> str:
@@ -136,7 +136,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Steps:
-    """What happened, from the first to the last; ``arrow`` stands between two steps."""
+    """Events from the first to the last; ``arrow`` stands between two steps."""
 
     steps: tuple[Step, ...]
     note: str = ""

@@ -1,4 +1,4 @@
-"""What is known of an error: its facts, the calls that it went through, the program's line, and the tensors' names.
+"""Knowledge of an error: its facts, the calls that it went through, the program's line, and the tensors' names.
 
 A ``Failure`` is made while an error is explained, and is not kept.
 """
@@ -192,7 +192,7 @@ class Failure:
 
     @cached_property
     def expressions(self) -> dict[int, str]:
-        """What the program wrote for the arguments of the library's function that it called, by their identities."""
+        """The program's expressions for arguments of the library's function that it called, by their identities."""
         again = self._replayed
         if again is not None and again.error is not None and self._user and again.frame is self._user.tb_frame:
             return again.expressions(Failure(again.error).expressions)

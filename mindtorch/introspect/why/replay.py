@@ -1,4 +1,4 @@
-"""What an error of PyTorch's is about. PyTorch's errors carry a message and nothing else; mindtorch's carry facts.
+"""Facts of PyTorch's errors. PyTorch's errors carry a message and nothing else; mindtorch's carry facts.
 
 So what failed is done again in mindtorch, with twins of what the failing frame holds: the piece of syntax that it ran,
 or the module that it called. Where mindtorch raises the same type of error with the same numbers in it, its facts and

@@ -1,4 +1,4 @@
-"""What the program wrote where it failed: the piece of syntax, and what the names in it mean; nothing of it is run.
+"""The program's text where it failed: the piece of syntax, and the values of its names; nothing of it is run.
 
 Things are told by what they can do and not by their class, so that PyTorch's own are known too.
 """

@@ -1,4 +1,4 @@
-"""What a jagged tensor does with each function and operator.
+"""Functions and operators of jagged tensors.
 
 ``FUNCTIONS`` has the rows above autograd: a function of the values, whose gradients are those of the functions that it
 calls. ``below_autograd`` runs what is left there: pointwise operators, copies and factories, on the values.

@@ -240,7 +240,7 @@ KEPT_PLACES = 1 << 13
 
 
 def padding(mode: str) -> Callable[..., Any]:
-    """Return what prepares padding in NumPy's mode, with a number of those that an array surely holds."""
+    """Return a function that prepares padding in NumPy's mode, with a number that an array surely holds."""
     def prepare(x: Array, pad: Ints, value: Any = 0) -> Callable[[Array], Array] | None:
         number = value if x.dtype.char in "fdFD" else held(from_numpy_dtype(x.dtype), value)
         if not any(pad) or number is None or not x.size or (mode == "wrap" and min(pad) < 0):
@@ -255,7 +255,7 @@ def padding(mode: str) -> Callable[..., Any]:
 
 
 def padding_backward(mode: str) -> Callable[..., Any]:
-    """Return what prepares the gradient of padding with copies of elements."""
+    """Return a function that prepares the gradient of padding with copies of elements."""
     def prepare(grad: Array, x: Array, pad: Ints) -> Callable[..., Array | None] | None:
         if grad.dtype.char not in "fd" or not grad.size:
             return None

@@ -23,7 +23,7 @@ from ._fsdp_param import FSDPParam, ParamModuleInfo
 
 
 class FSDPParamGroup:
-    """What is gathered and reduced together, for one module."""
+    """The parameters that are gathered and reduced together, of one module."""
 
     def __init__(self, name: str, parameters: Sequence[FSDPParam], mesh: DeviceMesh,
                  policy: MixedPrecisionPolicy):
@@ -102,7 +102,7 @@ class FSDPParamGroup:
             self.wholes = None
 
     def pack(self, tensor: Tensor) -> Any:
-        """Return what the graph saves of a tensor: for a whole parameter, only which elements."""
+        """Return the part of a tensor that the graph saves: of a whole parameter, only which elements."""
         if self.saved and type(tensor) in (Tensor, Parameter):
             index = self.saved.get(tensor.untyped_storage().data_ptr())
             if index is not None:

@@ -21,7 +21,7 @@ DEFAULT, STAYS = MixedPrecisionPolicy(), OffloadPolicy()
 
 
 class FSDPState(_State):
-    """What modules that are sharded together have in common."""
+    """The state that modules which are sharded together share."""
 
     def __init__(self) -> None:
         self.group: FSDPParamGroup | None = None

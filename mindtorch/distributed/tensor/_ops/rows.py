@@ -15,7 +15,7 @@ R = Replicate()
 
 
 class Run(NamedTuple):
-    """What a row's replacement of the operator is given: the call as it goes to this process's parts."""
+    """The call that a row's replacement of the operator takes, as it goes to this process's parts."""
 
     call: Call
     func: Any
