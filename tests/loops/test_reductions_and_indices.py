@@ -22,6 +22,11 @@ def rows(t: Any, x: Any) -> Any:
     return places(t, x)[:, 0] % 100
 
 
+def scattered(t: Any, x: Any) -> Any:
+    """For each element of some lines, one of its line, whatever the numbers."""
+    return t.arange(x.numel()).view_as(x) * 7919 % x.shape[-1]
+
+
 def twice(t: Any, x: Any, *shape: int) -> Any:
     """Return the lines and as many others: enough of them to be computed in blocks."""
     return t.cat([x, x + 1]).view(shape or (-1, 640))
@@ -125,6 +130,17 @@ CHOSEN = {
             1, rows(t, x), x.repeat(8, 1).view(8, 820, 640), "amax"),
         "minimum_at_rows_{}": lambda t, x: x.index_reduce(1, rows(t, x)[:640], x, "amin", include_self=False)}),
     **of_dtypes(INTEGERS, 1, {"copy_at_each_{}": lambda t, x: x.scatter(1, places(t, x), x.flip(0))}),
+    "copy_at_each_int16": lambda t, x: x.short().scatter(1, places(t, x), x.flip(0).short()),
+    "copy_at_each_int8": lambda t, x: (x > 1).scatter(1, places(t, x), x.flip(0) > 1).float(),
+    "copy_at_rows_int32": lambda t, x: x.index_copy(1, t.arange(640).flip(0), x),
+    "gather_int16": lambda t, x: x.short().gather(1, places(t, x)),
+    "gather_down_int8": lambda t, x: (x > 1).gather(0, places(t, x)).float(),
+    **of_dtypes("float16 bfloat16", 1 / 8, {
+        "add_at_rows_{}": lambda t, x: t.ones(100, 640, dtype=x.dtype).index_put_(
+            (scattered(t, x)[:, 0] % 100,), x, accumulate=True),
+        "add_at_rows_{} of elements": lambda t, x: t.ones(640, dtype=x.dtype).index_put_(
+            (scattered(t, x),), x, accumulate=True),
+        "multiply_at_rows_{}": lambda t, x: x[:100].index_reduce(0, scattered(t, x)[:, 0] % 100, x, "prod")}),
     "cube": lambda t, x: x**3,
     "threshold_backward": lambda t, x: t.ops.aten.threshold_backward(x, x.flip(1), 0.5),
     "sum_lines": lambda t, x: twice(t, x).abs().sum(1),

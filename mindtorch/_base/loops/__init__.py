@@ -204,11 +204,12 @@ def in_turn(function: Any) -> Callable[..., None]:
 
 
 class ByDType:
-    """A loop for each of some dtypes, given by their letters."""
+    """A loop for each of some dtypes, given by their letters; those of half precision, e and E, take its bits."""
 
     def __init__(self, name: str, exact: bool = False, kinds: str = "fd", least: int = LARGE,
                  waits: bool = False):
-        self.loops = {kind: Loop(f"{name}_{np.dtype(kind).name}", exact, least, waits) for kind in kinds}
+        self.loops = {kind: Loop(f"{name}_{'bfloat16' if kind == 'E' else np.dtype(kind).name}", exact, least, waits)
+                      for kind in kinds}
 
     def compiled(self, size: int, *arrays: np.ndarray) -> Callable[..., Any] | None:
         """Return the compiled function for a call over ``size`` elements of contiguous arrays of one dtype, or None."""
@@ -250,10 +251,11 @@ lstm_step, lstm_step_backward, gru_step, gru_step_backward = (
 layer_norm, layer_norm_backward = Loop("layer_norm", least=FEW << 1), Loop("layer_norm_backward", least=FEW << 1)
 softmax_down, log_softmax_down = Loop("softmax_down"), Loop("log_softmax_down")
 softmax_backward_down, log_softmax_backward_down = Loop("softmax_backward_down"), Loop("log_softmax_backward_down")
-gather, gather_down = ByDType("gather", True, "il"), ByDType("gather_down", True, "il")
+gather, gather_down, pad_rows = (ByDType(name, True, "bhil") for name in ("gather", "gather_down", "pad_rows"))
 #: What combines values with elements at indices, or with rows at indices, by NumPy's name; or copies their bits.
-at_each, at_rows = ({name: ByDType(f"{name}_{kind}", True, "il" if name == "copy" else "fdil")
-                     for name in ("add", "multiply", "maximum", "minimum", "copy")} for kind in ("at_each", "at_rows"))
+at_each, at_rows = ({name: ByDType(f"{name}_{way}", True, kinds)
+                     for name, kinds in (("add", "fdileE"), ("multiply", "fdileE"), ("maximum", "fdil"),
+                                         ("minimum", "fdil"), ("copy", "bhil"))} for way in ("at_each", "at_rows"))
 cumsum, cumprod, distances, sum_bags = (ByDType(name, True) for name in ("cumsum", "cumprod", "distances", "sum_bags"))
 fmod, remainder, floor_divide = (ByDType(name, True) for name in ("fmod", "remainder", "floor_divide"))
 trunc_divide = ByDType("trunc_divide", True, "il")
@@ -287,7 +289,7 @@ product_of_lines, moments_of_lines, moments_of_columns = (
 sum_half_lines = {kind: Loop(f"sum_{kind}_lines") for kind in ("float16", "bfloat16")}
 cube, threshold_backward, extreme_of_lines, extreme_in_columns = (
     Loop(name, True) for name in ("cube", "threshold_backward", "extreme_of_lines", "extreme_in_columns"))
-pad_rows, add_padded_rows = ByDType("pad_rows", True, "hil"), ByDType("add_padded_rows", True)
+add_padded_rows = ByDType("add_padded_rows", True)
 until_other = Loop("until_other", True)  #: waits
 columns, real_places, all_places = (Loop(name, True) for name in ("columns", "real_places", "all_places"))
 sgd, sgd_with_momentum, adam = (Loop(name, True) for name in ("sgd", "sgd_with_momentum", "adam"))

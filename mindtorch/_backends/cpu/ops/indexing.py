@@ -28,7 +28,7 @@ Key = tuple[Any, ...]
 Find = Callable[[Array], Array]
 BEYOND = "index out of range in self"
 UNSIGNED = {kind: np.dtype(kind.upper()) for kind in "bhilq"}  #: the dtypes of indices' bits, by letter
-BITS: dict[int, Any] = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}  #: as which loops copy elements, by size
+BITS: dict[int, Any] = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}  #: as which loops copy elements, by size
 
 
 def are_below(index: Array, size: int) -> bool:

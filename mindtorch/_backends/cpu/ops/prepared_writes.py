@@ -20,8 +20,8 @@ from . import AT_ONCE, CPU_KERNELS
 from .indexing import Array, Find, clamped
 from .reduction import is_half, opmath
 from .writes import (
-    PASSES, REDUCTIONS, average, combine, index_add_, index_copy_, index_fill_, index_reduce_, masked_scatter_, put_,
-    scatter_, scatter_add_, update_at,
+    PASSES, REDUCTIONS, as_loops_take, average, combine, index_add_, index_copy_, index_fill_, index_reduce_,
+    masked_scatter_, put_, scatter_, scatter_add_, update_at,
 )
 
 SEVERAL = 1 << 6  #: values for which a loop that is there takes less than ``ufunc.at``
@@ -47,7 +47,7 @@ def combine_at(ufunc: Any, x: Array, places: Array, values: Array) -> None:
     """Combine few values with elements at places of a vector, in their order."""
     if values.size >= SEVERAL and values.size == places.size and (
             loop := loops.at_each[ufunc.__name__].compiled(PASSES * values.size, x, values)) is not None:
-        loop(x.reshape(1, -1, 1), places.reshape(1, -1, 1), values.reshape(1, -1, 1))
+        loop(*[as_loops_take(array).reshape(1, -1, 1) for array in (x, places, values)])
     else:
         update_at(ufunc, x, (places,), values)
 

@@ -20,7 +20,7 @@ from .indexing import (
     BEYOND, BITS, Array, Key, are_below, bounded, flat_elements, flat_positions, grid, in_bounds, key_of,
     nothing_chosen,
 )
-from .reduction import to_opmath
+from .reduction import is_half, to_opmath
 
 
 def update_at(ufunc: Any, x: Array, key: Key, values: Any) -> None:
@@ -102,6 +102,11 @@ PASSES = 8  #: of NumPy that take the time of ``ufunc.at``
 AS_NUMBERS = {np.add: np.maximum, np.multiply: np.minimum}
 
 
+def as_loops_take(x: Array) -> Array:
+    """Return an array, or the bits of half precision."""
+    return x.view(np.uint16) if is_half(x) else x
+
+
 def combine(ufunc: Any, x: Array, dim: int, at: Array, values: Array) -> None:
     """Combine values with elements along a dimension, in their order; without a ufunc, write them. Indices are within
     bounds: one for each value, or a vector of those along ``dim``.
@@ -127,7 +132,7 @@ def combine(ufunc: Any, x: Array, dim: int, at: Array, values: Array) -> None:
             total.reshape(-1)[places] = values.reshape(-1)
     else:
         boxes = prod(shape[:dim])
-        target, given = (array.reshape(boxes, array.shape[dim], -1) for array in (total, values))
+        target, given = (as_loops_take(array).reshape(boxes, array.shape[dim], -1) for array in (total, values))
         places = at if of_rows else at.reshape(given.shape)
         each_block(lambda part: loop(target[part], places if of_rows else places[part], given[part]), boxes,
                    max(LARGE * boxes // values.size, 1), values.size)
@@ -165,7 +170,11 @@ def index_add_(x: Array, dim: int, at: Array, source: Array, alpha: Any = 1) -> 
 def index_copy_(x: Array, dim: int, at: Array, source: Array) -> None:
     rows, dim = front(x, dim), dim % max(x.ndim, 1)
     message = f"index_copy_(): index {{}} is out of bounds for dimension {dim} with size {len(rows)}"
-    rows[bounded(at.reshape(-1), len(rows), IndexError, message, dim=dim)] = front(source, dim)
+    at = bounded(at.reshape(-1), len(rows), IndexError, message, dim=dim)
+    if dim and (bits := BITS.get(x.itemsize)):
+        combine(None, x.view(bits), dim, at, source.view(bits))
+    else:
+        rows[at] = front(source, dim)
 
 
 def index_fill_(x: Array, dim: int, at: Array, value: Any) -> None:

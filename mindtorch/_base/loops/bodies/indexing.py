@@ -8,17 +8,21 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from .half import HALVES
 from .writing import FLOATS, i32, loop, u64
 
+#: Of which loops copy elements of so many bytes.
+SIZES = ("int8", "int16", "int32", "int64")
 
-@loop("T[:,::1]", "int64[:,::1]", "T[:,::1]", of=("int32", "int64"))
+
+@loop("T[:,::1]", "int64[:,::1]", "T[:,::1]", of=SIZES)
 def gather(x: Any, at: Any, out: Any) -> None:
     for row in range(len(at)):
         for i in range(at.shape[1]):
             out[row, i] = x[row, u64(at[row, i])]
 
 
-@loop("T[:,:,::1]", "int64[:,:,::1]", "T[:,:,::1]", of=("int32", "int64"))
+@loop("T[:,:,::1]", "int64[:,:,::1]", "T[:,:,::1]", of=SIZES)
 def gather_down(x: Any, at: Any, out: Any) -> None:
     for k in range(len(at)):
         box, places, result = x[k], at[k], out[k]
@@ -43,11 +47,18 @@ def second(x: Any, y: Any) -> Any:
     return y
 
 
-def combining(name: str, operation: Callable[[Any, Any], Any], *kinds: str) -> None:
-    """Build the loops that combine values with elements of boxes: at rows of their own, or at the same rows in all."""
-    of = ("int32", "int64", *kinds)
+def rounded(operation: Callable[[Any, Any], Any], half: str) -> Callable[[Any, Any], Any]:
+    """Return an operation on the bits of half precision, which rounds."""
+    read, write = HALVES[half]
+    found: Callable[[Any, Any], Any] = njit(lambda x, y: write(operation(read(x), read(y))))
+    return found
 
-    @loop("T[:,:,::1]", "int64[:,:,::1]", "T[:,:,::1]", of=of, name=f"{name}_at_each")
+
+def combining(name: str, operation: Callable[[Any, Any], Any], *of: str, half: str = "") -> None:
+    """Build the loops that combine values with elements of boxes: at rows of their own, or at the same rows in all."""
+    boxes, ending = ("uint16[:,:,::1]", f"_{half}") if half else ("T[:,:,::1]", "")
+
+    @loop(boxes, "int64[:,:,::1]", boxes, of=of, name=f"{name}_at_each{ending}")
     def at_each(out: Any, at: Any, values: Any) -> None:
         for k in range(len(at)):
             box, places, given = out[k], at[k], values[k]
@@ -56,7 +67,7 @@ def combining(name: str, operation: Callable[[Any, Any], Any], *kinds: str) -> N
                     place = u64(places[row, i])
                     box[place, u64(i)] = operation(box[place, u64(i)], given[row, i])
 
-    @loop("T[:,:,::1]", "int64[::1]", "T[:,:,::1]", of=of, name=f"{name}_at_rows")
+    @loop(boxes, "int64[::1]", boxes, of=of, name=f"{name}_at_rows{ending}")
     def at_rows(out: Any, at: Any, values: Any) -> None:
         for k in range(len(out)):
             for row in range(len(at)):
@@ -65,11 +76,14 @@ def combining(name: str, operation: Callable[[Any, Any], Any], *kinds: str) -> N
                     line[i] = operation(line[i], given[i])
 
 
-combining("add", operator.add, *FLOATS)
-combining("multiply", operator.mul, *FLOATS)
-combining("maximum", larger, *FLOATS)
-combining("minimum", smaller, *FLOATS)
-combining("copy", second)
+INTEGERS = ("int32", "int64")
+for _name, _operation in (("add", operator.add), ("multiply", operator.mul)):
+    combining(_name, _operation, *INTEGERS, *FLOATS)
+    for _half in HALVES:
+        combining(_name, rounded(_operation, _half), half=_half)
+combining("maximum", larger, *INTEGERS, *FLOATS)
+combining("minimum", smaller, *INTEGERS, *FLOATS)
+combining("copy", second, *SIZES)
 
 
 @loop("T[:,::1]", "T[:,::1]", "int64[:,::1]", "bool_", of=("int32", "int64", *FLOATS))
@@ -107,7 +121,7 @@ def pick(x: Any, first: Any, column: Any, number: Any) -> Any:
     return x[u64(first + column)] if column >= 0 else number
 
 
-@loop("T[::1]", "int64[::1]", "int64[::1]", "T[::1]", "T[::1]", *["int64"] * 4, of=("int16", "int32", "int64"))
+@loop("T[::1]", "int64[::1]", "int64[::1]", "T[::1]", "T[::1]", *["int64"] * 4, of=SIZES)
 def pad_rows(given: Any, rows: Any, columns: Any, fill: Any, target: Any, height: Any, size: Any, start: Any,
              stop: Any) -> None:
     """Copy elements of these rows and columns of planes (``height``, ``size``), or the number in ``fill`` where one is
