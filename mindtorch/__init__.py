@@ -178,11 +178,12 @@ globals().update(_LEGACY_STORAGES, Storage=_LEGACY_STORAGES["FloatStorage"])
 _overridable_names(globals(), [*functional.__all__, "result_type", "empty_like", "full_like", "ones_like", "zeros_like",
                                "rand_like", "randint_like", "randn_like", "normal", "is_complex", "is_conj",
                                "is_floating_point", "is_inference", "is_neg", "is_nonzero", "is_same_size", "is_signed",
-                               "numel"])
-_overridable_names(globals(), ["arange", "as_tensor", "asarray", "bartlett_window", "blackman_window", "empty",
-                               "empty_permuted", "empty_strided", "eye", "full", "hamming_window", "hann_window",
-                               "kaiser_window", "linspace", "logspace", "ones", "range", "scalar_tensor", "tensor",
-                               "zeros", "rand", "randint", "randn", "randperm"], creates=True)
+                               "numel", "bartlett_window", "blackman_window", "eye", "hamming_window", "hann_window",
+                               "kaiser_window", "scalar_tensor"])
+_overridable_names(globals(), ["as_tensor", "asarray", "tensor"], creates=True)
+_overridable_names(globals(), ["arange", "empty", "empty_permuted", "empty_strided", "full", "linspace", "logspace",
+                               "ones", "range", "zeros", "rand", "randint", "randn", "randperm"],
+                   creates=True, refuses=True)
 
 
 def _show(packet: str) -> None:

@@ -146,10 +146,11 @@ def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterabl
     return handle(public_api, overriding(relevant_args), args, kwargs)
 
 
-def overridable(function: Callable[..., Any], creates: bool = False,
+def overridable(function: Callable[..., Any], creates: bool = False, refuses: bool = False,
                 switch: Callable[[Iterable[Any]], bool] = has_torch_function) -> Any:
-    """Wrap a Python function to ask handlers first; only a mode, if it ``creates`` a tensor from other values. A
-    ``switch`` that returns False for the values to ask has the function run.
+    """Wrap a Python function to ask handlers first; only a mode, if it ``creates`` a tensor of other values, but values
+    too where it ``refuses`` them, as sizes that are proxies of FX. A ``switch`` that returns False for the values has
+    the function run.
     """
     if getattr(function, "overridable", False):
         return function
@@ -174,7 +175,15 @@ def overridable(function: Callable[..., Any], creates: bool = False,
     def create(*args: Any, **kwargs: Any) -> Any:
         return ask(args, kwargs) if dispatcher.mode & FUNCTION else function(*args, **kwargs)
 
-    call = functools.wraps(function)(create if creates else call)
+    def create_or_ask(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return create(*args, **kwargs)
+        except Exception:
+            if not (found := asked(args, kwargs)):
+                raise
+        return handle(call, found, args, kwargs)
+
+    call = functools.wraps(function)(create_or_ask if refuses else create if creates else call)
     call.overridable = True  # type: ignore[attr-defined]
     return call
 
@@ -195,7 +204,8 @@ def in_full(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     return tuple(values.pop(name) for name in required), values
 
 
-def overridable_names(namespace: dict[str, Any], names: Iterable[str], creates: bool = False) -> None:
+def overridable_names(namespace: dict[str, Any], names: Iterable[str], creates: bool = False,
+                      refuses: bool = False) -> None:
     """Wrap the Python functions among a namespace's names to ask handlers; replace them in their own modules, too. A
     ``has_torch_function`` that replaces the namespace's own decides for them, as it does in PyTorch.
     """
@@ -205,7 +215,7 @@ def overridable_names(namespace: dict[str, Any], names: Iterable[str], creates: 
     for name in names:
         function = namespace[name]
         if isinstance(function, FunctionType) and not hasattr(function, "packet"):
-            namespace[name] = overridable(function, creates, switch)
+            namespace[name] = overridable(function, creates, refuses, switch)
             setattr(sys.modules[function.__module__], name, namespace[name])
 
 

@@ -45,6 +45,11 @@ def functions(torch: Any) -> dict[str, Callable[..., Any]]:  # noqa: C901  # a l
     def joining(x, y):
         return torch.cat([x, y], dim=-1), torch.stack((x, y)), torch.split(x, 2), torch.einsum("ij,jk->ik", x, y)
 
+    def made_in_size(x):
+        n, kind = x.size(0), {"dtype": x.dtype, "device": x.device}
+        made = torch.zeros(n), torch.ones((n, 3)), torch.full([n], 2.0, **kind), torch.empty(x.shape), torch.arange(n)
+        return *made, torch.rand(x.shape[1:], **kind), torch.randint(0, n, (2,)), torch.eye(n), torch.linspace(0, 1, n)
+
     def constants(x):
         return x + torch.ones(2), torch.eye(2) @ x, torch.zeros_like(x), torch.full_like(x, math.pi)
 
