@@ -13,9 +13,9 @@ from ..support import port, torch
 
 
 def convolved(t: Any, x: Any, weight: Any, bias: Any, **settings: Any) -> list[Any]:
-    """Return the convolution of images, and the gradients."""
+    """Return the convolution of lines, images or volumes, and the gradients."""
     leaves = [part.clone().requires_grad_() for part in (x, weight, bias)]
-    out = (t.nn.functional.conv2d if x.ndim == 4 else t.nn.functional.conv1d)(*leaves, **settings)
+    out = getattr(t.nn.functional, f"conv{x.ndim - 2}d")(*leaves, **settings)
     out.backward(out.detach().cos())
     return [out.detach(), *(leaf.grad for leaf in leaves)]
 
@@ -65,6 +65,17 @@ def test_convolutions_without_im2col_are_those_of_blas_and_pytorch(sizes, agree,
     generator = torch.Generator().manual_seed(1)
     x, weight, bias = (torch.randn(shape, generator=generator) for shape in (
         (samples, channels, *[height] * (height > 0), width), (filters, channels // groups, *kernel), (filters,)))
+    agree(partial(convolved, **settings), x, weight, bias, scaled=True)
+    assert used >= {"correlate", "weigh"}
+
+
+@pytest.mark.parametrize("settings", [
+    {"padding": 1}, {"stride": (2, 1, 2), "padding": (2, 0, 1)}, {"dilation": (2, 1, 2), "groups": 2}], ids=str)
+def test_planes_under_a_window_of_volumes_are_channels_of_a_convolution_of_images(settings, agree, used,
+                                                                                    all_sizes) -> None:
+    generator = torch.Generator().manual_seed(1)
+    x, weight, bias = (torch.randn(shape, generator=generator) for shape in (
+        (3, 6, 9, 14, 20), (8, 6 // settings.get("groups", 1), 3, 2, 3), (8,)))
     agree(partial(convolved, **settings), x, weight, bias, scaled=True)
     assert used >= {"correlate", "weigh"}
 

@@ -47,11 +47,18 @@ class Correlation:
         self.single = set(stride) <= {1}  # a window stride of 1
         self.length = filters[1] * prod(kernel)  # of a column
         self.skips = True  #: whether loops may skip im2col
+        #: The maps of the planes of volumes, of which those under a window's elements along the first dimension are
+        #: channels.
+        self.flat = None if len(out) < 3 else Correlation(
+            size[1:], out[1:], (filters[0], filters[1] * kernel[0], *kernel[1:]), stride[1:], padding[1:], dilation[1:],
+            groups)
 
-    def looped(self, loop: loops.Loop, large: Array) -> Callable[..., None] | None:
+    def looped(self, loop: loops.Loop, samples: int, dtype: Any) -> Callable[..., None] | None:
         """Return the compiled loop for float32 images of several places, given its arrays; None if BLAS multiplies."""
-        size = len(large) * self.filters[0] * self.length * self.columns.real // PRODUCTS
-        if not self.skips or len(self.out) > 2 or large.dtype != np.float32 or prod(self.filters[2:]) == 1 or (
+        if self.flat is not None:
+            return self.flat.looped(loop, samples * self.out[0], dtype) if self.skips else None
+        size = samples * self.filters[0] * self.length * self.columns.real // PRODUCTS
+        if not self.skips or dtype != np.float32 or prod(self.filters[2:]) == 1 or (
                 self.length < SHORT and self.groups == 1) or size < loop.least or not loops.has_wide_vectors():
             return None
         if (compiled := loop.compiled(size)) is None:
@@ -65,6 +72,21 @@ class Correlation:
     def images(self, x: Array) -> Array:
         """Return the planes or lines of a loop as images."""
         return np.ascontiguousarray(x).reshape(*x.shape[:2], *(1,) * (2 - len(self.out)), *x.shape[2:])
+
+    def planes(self, large: Array) -> Array:
+        """Return the planes under each element of ``small`` along the first dimension of volumes, as channels."""
+        samples, channels, depth, *rest = large.shape
+        size = prod(rest)
+        wide = padded(large.reshape(samples, channels, depth, size), (self.padding[0], 0), (self.room[0], size))
+        sample, channel, plane, element = wide.strides
+        shape = samples, self.out[0], channels, self.filters[2], size
+        strides = sample, plane * self.stride[0], channel, plane * self.dilation[0], element
+        windows: Array = np.ndarray(shape, wide.dtype, wide, 0, strides)
+        return windows.reshape(samples * self.out[0], channels * self.filters[2], *rest)
+
+    def beside(self, small: Array) -> Array:
+        """Return the planes of ``small`` as samples."""
+        return np.ascontiguousarray(small.swapaxes(1, 2)).reshape(-1, small.shape[1], *self.out[1:])
 
     def matrices(self, weight: Array) -> Array:
         """Return the filters as a matrix for each group."""
@@ -89,7 +111,12 @@ class Correlation:
         """Compute ``small``, the correlation of ``large`` with the weight."""
         matrices = self.matrices(weight)
         result = allocate((len(large), self.filters[0], *self.out), large.dtype)
-        loop = self.looped(loops.correlate, large)
+        loop = self.looped(loops.correlate, len(large), large.dtype)
+        if loop is not None and self.flat is not None:
+            for i in range(len(large)):
+                made = self.flat.forward(self.planes(large[i:i + 1]), weight.reshape(self.flat.filters), bias)
+                result[i] = made.swapaxes(0, 1)
+            return result
         if loop is not None:
             images, target, filters = self.images(large), self.images(result), np.ascontiguousarray(matrices)
             added = NOTHING if bias is None else np.ascontiguousarray(bias)
@@ -114,7 +141,8 @@ class Correlation:
         if not finite and self.columns.joined:
             return self.of_real_places().adjoint(small, weight)
         if finite and set(self.dilation) == {1} and 1 < prod(self.stride) <= REMAINDERS and (
-                prod(self.filters[2:]) > prod(self.stride)) and self.looped(loops.correlate, small) is not None:
+                prod(self.filters[2:]) > prod(self.stride)) and (
+                self.looped(loops.correlate, len(small), small.dtype) is not None):
             return self.by_remainders(small, weight)
         matrices, channels = self.matrices(weight).swapaxes(1, 2), self.filters[1] * self.groups
         result = allocate((len(small), channels, *self.size), small.dtype)
@@ -161,7 +189,11 @@ class Correlation:
     def weigh(self, large: Array, small: Array) -> Array:
         """Compute the gradient of the weight."""
         sums: dict[int, Array] = {0: np.zeros(self.filters, large.dtype)}
-        loop = self.looped(loops.weigh, large)
+        loop = self.looped(loops.weigh, len(large), large.dtype)
+        if loop is not None and self.flat is not None:
+            result = sum(self.flat.weigh(self.planes(large[i:i + 1]), self.beside(small[i:i + 1]))
+                         for i in range(len(large)))
+            return np.asarray(result).reshape(self.filters)
         if loop is not None:
             images, grads = self.images(large), self.images(small)
 
