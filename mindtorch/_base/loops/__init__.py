@@ -281,7 +281,7 @@ correlate, weigh = Loop("correlate"), Loop("weigh")
 product, product_transposed = Loop("product", least=0), Loop("product_transposed", least=0)
 count = Loop("count", True)
 FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
-sum_lines, sum_rows = Loop("sum_lines"), Loop("sum_rows", True)
+sum_lines, sum_rows = Loop("sum_lines"), ByDType("sum_rows", True)
 #: Which replace fifty passes each.
 erf, erfc, erfinv, lgamma = (Loop(name, least=SOME >> 3) for name in ("erf", "erfc", "erfinv", "lgamma"))
 product_of_lines, moments_of_lines, moments_of_columns = (

@@ -117,29 +117,48 @@ def moments_of_columns(x: Any, out: Any, start: Any) -> None:
         means[i] = f64(first[i]) + means[i] / len(x)
 
 
-@loop("float32[:,::1]", "float32[:,::1]", "float32[::1]", "int64", "int64")
-def sum_rows(x: Any, out: Any, rest: Any, rows: Any, step: Any) -> None:
-    """Sum rows in blocks of ``step`` (a multiple of four), then the remainder."""
-    line = np.empty(out.shape[1], f32)
-    for k in range(len(out)):
-        part, target = x[k * rows:(k + 1) * rows], out[k]
-        for start in range(0, len(part), step):
-            group = part[start:start + step]
-            sums, whole = (line if len(group) == step else rest), len(group) & ~3
-            for row in range(0, whole, 4):
-                first, second, third, fourth = group[row], group[row + 1], group[row + 2], group[row + 3]
-                if row:
-                    for i in range(len(sums)):
-                        sums[i] = sums[i] + first[i] + second[i] + third[i] + fourth[i]
+@njit
+def add_row(sums: Any, row: Any, is_first: Any) -> None:
+    for i in range(len(sums)):
+        sums[i] = row[i] if is_first else sums[i] + row[i]
+
+
+@loop("T[:,:,::1]", "T[:,::1]", "int64", "int64", "int64", of=FLOATS)
+def sum_rows(x: Any, out: Any, step: Any, start: Any, stop: Any) -> None:
+    """Sum the rows of boxes, between two columns, in the order of PyTorch's cascade: blocks of ``step`` rows (a
+    multiple of four), blocks of their sums, and so on; then the remainder of each level.
+    """
+    sums = np.empty((4, stop - start), x.dtype)
+    block = sums[0]
+    for box in range(len(x)):
+        rows, target = x[box], out[box, start:stop]
+        whole = len(rows) // step
+        for k in range(whole + 1):
+            begin, end = k * step, min((k + 1) * step, len(rows))
+            fours = begin + ((end - begin) & ~3)
+            for row in range(begin, fours, 4):
+                first, second = rows[row, start:stop], rows[row + 1, start:stop]
+                third, fourth = rows[row + 2, start:stop], rows[row + 3, start:stop]
+                if row > begin:
+                    for i in range(len(block)):
+                        block[i] = block[i] + first[i] + second[i] + third[i] + fourth[i]
                 else:
-                    for i in range(len(sums)):
-                        sums[i] = first[i] + second[i] + third[i] + fourth[i]
-            for row in range(whole, len(group)):
-                for i in range(len(sums)):
-                    sums[i] = sums[i] + group[row, i] if row else group[row, i]
-            if len(group) == step:
-                for i in range(len(sums)):
-                    target[i] = target[i] + sums[i] if start else sums[i]
+                    for i in range(len(block)):
+                        block[i] = first[i] + second[i] + third[i] + fourth[i]
+            for row in range(fours, end):
+                add_row(block, rows[row, start:stop], row == begin)
+            done = k + 1
+            if done <= whole:
+                add_row(sums[1], block, k % step == 0)
+                if done % step == 0:
+                    add_row(sums[2], sums[1], (done // step - 1) % step == 0)
+                    if done // step % step == 0:
+                        add_row(sums[3], sums[2], done // step == step)
+        is_first, blocks = True, whole // step
+        for level, count in enumerate((len(rows) % step, whole % step, blocks % step, blocks // step)):
+            if count:
+                add_row(target, sums[level], is_first)
+                is_first = False
 
 
 @loop("float32[:,::1]", "float32[::1]", "bool_")
