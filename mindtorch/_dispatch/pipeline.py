@@ -155,7 +155,7 @@ class Pipeline:
         if not tensors_of(args) and (at := op.schema.positions.get("dtype", len(args))) < len(args):
             args = (*args[:at], result._dtype, *args[at + 1:])  # a factory's: fix the present default dtype
         entry = Entry(op, args, backend, device, [], call_site(), self)
-        written = [args[i] for i in op.writes] or [args[-1]] * op.is_out
+        written = _written(op, args)
         for tensor in tensors_of(written):
             self._mark_written(tensor, entry)
         if op.is_inplace:
@@ -232,8 +232,8 @@ class Pipeline:
         op, args = entry.op, entry.args
         inputs = tensors_of(args)
         hidden = [(t, t._keys) for t in inputs]
-        outs = tensors_of(args[-1:]) if op.is_out else ()  # recording has already counted their write
-        counted = [(cell, cell[0]) for cell in (out._version_counter for out in outs) if cell is not None]
+        written = tensors_of(_written(op, args))  # recording has already counted their write
+        counted = [(cell, cell[0]) for cell in (tensor._version_counter for tensor in written) if cell is not None]
         for tensor in inputs:
             tensor._keys &= ~(PIPELINE | AUTOGRAD)
         try:
@@ -260,6 +260,11 @@ class Pipeline:
         for entry in entries:
             entry.error = message
             entry.args = ()
+
+
+def _written(op: Operator, args: tuple[Any, ...]) -> list[Any]:
+    """Return the arguments that a call writes."""
+    return [args[i] for i in op.writes] or [args[-1]] * op.is_out
 
 
 def _settle(tensor: Any) -> None:

@@ -172,6 +172,22 @@ def test_what_is_written_as_out_is_counted_when_it_is_recorded():
     assert y.tolist() == [2, -1] and torch.autograd.grad(z.sum(), y)[0].equal(z)
 
 
+@pytest.mark.parametrize("write", [
+    lambda x: x.add_(1), lambda x: x.add_(x), lambda x: x.exp_(), lambda x: x.fill_(2), lambda x: x[:1].mul_(2),
+    lambda x: x.copy_(x.flip(0)), lambda x: x.index_fill_(0, torch.tensor([0]), 1.0), lambda x: x.normal_(),
+    lambda x: torch._foreach_add_([x], 1), lambda x: torch.optim.SGD([x], 0.1).step()])
+def test_a_write_in_place_is_counted_once(write):
+    x = torch.tensor([1.0, -2.0], requires_grad=True)
+    x.grad = torch.ones(2)
+    with torch.pipeline():
+        with torch.no_grad():
+            write(x)
+        y = (x * x).sum()
+        torch.autograd.grad(y, x)
+        assert x._version == 1
+    assert x._version == 1
+
+
 def test_operators_whose_output_depends_on_data_run_at_once(inputs):
     with torch.pipeline() as p:
         mask = inputs[0] * 2
