@@ -153,25 +153,27 @@ def count(x: np.ndarray, axis: Ints) -> int:
 
 # -- sums ----------------------------------------------------------------------------------------------------
 
-def by_ones(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Settled | None:
-    """Return the function that sums contiguous float32 or float64 numbers, run of adjacent axes by run: by a product
-    with ones, in a quarter of NumPy's time, or by the cascade if PyTorch adds up rows in vectors; None for long lines.
+@lru_cache(1 << 10)
+def by_ones(sizes: Ints, kind: str, axis: Ints, keepdims: bool = False) -> Settled | None:
+    """Return the function that sums contiguous float32 or float64 numbers (``kind``: the dtype's letter), each run of
+    adjacent axes by a product with ones, in a quarter of NumPy's time, or by the cascade if PyTorch adds up rows in
+    vectors; None for long lines.
     """
     end = next((i for i, a in enumerate(axis) if a > axis[0] + i), len(axis))  # of the first run
-    first, after = axis[0], x.shape[axis[end - 1] + 1:]
-    number, last = count(x, axis[:end]), prod(after)
-    shape = tuple([1 if a in axis else size for a, size in enumerate(x.shape) if keepdims or a not in axis])
+    first, after = axis[0], sizes[axis[end - 1] + 1:]
+    number, last = prod(sizes[first:first + end]), prod(after)
+    shape = tuple([1 if a in axis else size for a, size in enumerate(sizes) if keepdims or a not in axis])
     if end < len(axis):
-        rest = by_ones(np.empty((*x.shape[:first], *[1] * end, *after), x.dtype), axis[end:])
-        begin = rest and by_ones(x, axis[:end], True)
+        rest = by_ones((*sizes[:first], *[1] * end, *after), kind, axis[end:])
+        begin = rest and by_ones(sizes, kind, axis[:end], True)
         return begin and (lambda x: rest(begin(x)).reshape(shape))  # type: ignore[misc]
-    if last > 1 and x.size > SOME:
+    if last > 1 and prod(sizes) > SOME:
         sums = of_short_rows if last < VECTORS else partial(cascade, a=1)
         return lambda x: sums(x.reshape(-1, number, last)).reshape(shape)
     if number > (PIECE if last == 1 else ROWS):
         return None
-    ones = ONES[x.dtype.char][:number]
-    if x.ndim == 2 and not keepdims:
+    ones = ONES[kind][:number]
+    if len(sizes) == 2 and not keepdims:
         return (lambda x: x.dot(ones)) if first else ones.dot
     if last == 1:
         return (lambda x: x.reshape(-1, number).dot(ones).reshape(shape)) if first else (
@@ -191,7 +193,7 @@ def few_summed(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
             return lambda x: add(x, None)
         ones = ONES[x.dtype.char][:x.size]
         return ones.dot if x.ndim == 1 < x.size else partial(np.vdot, ones)  # dot adds no 0 to a single -0
-    if (settled := None if len(axis) == x.ndim else by_ones(x, axis, keepdims)):
+    if (settled := None if len(axis) == x.ndim else by_ones(x.shape, x.dtype.char, axis, keepdims)):
         return settled
     lines = x.size < MANY and axis == (x.ndim - 1,)  # which ``total`` sums so, after all its checks
     return (lambda x: add(x, axis, None, None, keepdims)) if lines or x.size <= FEW else None

@@ -61,7 +61,7 @@ def largest(x: np.ndarray, axis: int) -> np.ndarray:
 
 def sums(x: np.ndarray, axis: int) -> np.ndarray:
     """Return the sums along an axis, with a shape that broadcasts; few numbers by a product with ones."""
-    settled = by_ones(x, (axis,), True) if x.size <= SOME else None
+    settled = by_ones(x.shape, x.dtype.char, (axis,), True) if x.size <= SOME else None
     found: np.ndarray = total(x, (axis,), True) if settled is None else settled(x)
     return found
 
