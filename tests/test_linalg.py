@@ -227,6 +227,24 @@ def test_integers_are_multiplied_exactly() -> None:
                                     [5 * (2**40 + 1) - 35, 64]]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int64", "int32", "complex64"])
+@pytest.mark.parametrize("scales", [(1, 1), (3, 2), (0, 1), (-2, 0)])
+def test_later_products_without_columns_and_of_two_vectors_are_added_as_by_pytorch(dtype, scales) -> None:
+    def program(lib: Lib) -> list[Any]:
+        def made(*shape: int) -> Any:
+            values = np.random.RandomState(len(shape)).randint(-4, 5, shape)
+            return lib.tensor(values.tolist(), dtype=getattr(lib, dtype)).reshape(shape)
+
+        beta, alpha = scales
+        calls = [*[(lib.addmm, made(*shape), made(4, 0), made(0, 5)) for shape in ((4, 5), (5,))],
+                 (lib.addmv, made(4), made(4, 0), made(0)), (lib.baddbmm, made(2, 4, 5), made(2, 4, 0), made(2, 0, 5)),
+                 *[(lib.addr, made(*shape), made(4), made(5)) for shape in ((4, 5), (5,), ())]]
+        return [call(*given, beta=beta, alpha=alpha) for call, *given in calls for _ in range(3)]
+
+    for mine, theirs in zip(program(mindtorch), program(torch), strict=True):
+        assert_same(mine, theirs)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision_is_summed_in_single(dtype: str) -> None:
     results = []

@@ -34,6 +34,8 @@ LARGE, BLOCK = 1 << 20, 1 << 18
 SMALL = 1 << 16
 #: Elements that need no aligned memory.
 FEW = 1 << 11
+#: Integers of the bits of dtypes that NumPy fills element by element.
+BITS = {2: np.uint16, 8: np.uint64}
 #: Least number of blocks if several threads may compute them.
 PARTS = 2
 #: Polls before an idle thread falls asleep: the caller waiting for helpers, or a helper waiting for a job. Waking takes
@@ -314,6 +316,8 @@ def filled(shape: tuple[int, ...], dtype: np.dtype, value: Any) -> np.ndarray:
         out = allocate(shape, dtype)
         fill(out, value)
         return out
+    if value.__class__ is int and not value:
+        return np.zeros(shape, dtype)
     out = np.empty(shape, dtype)
     out.fill(value)
     return out
@@ -321,8 +325,8 @@ def filled(shape: tuple[int, ...], dtype: np.dtype, value: Any) -> np.ndarray:
 
 def fill(out: np.ndarray, value: Any) -> None:
     """Fill an array with a number; if it is large and contiguous, block by block."""
-    if out.dtype.kind == "V" and out.size > FEW:  # NumPy would copy element by element
-        out, value = out.view(np.uint16), np.asarray(value, out.dtype).view(np.uint16)
+    if out.size > FEW and out.dtype.kind in "cV" and (bits := BITS.get(out.itemsize)) is not None:
+        out, value = out.view(bits), np.asarray(value, out.dtype).view(bits)  # NumPy would copy element by element
     if out.size < LARGE or not out.flags.c_contiguous:
         out.fill(value)
     else:

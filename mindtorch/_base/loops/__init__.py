@@ -256,7 +256,8 @@ gather, gather_down, pad_rows = (ByDType(name, True, "bhil") for name in ("gathe
 at_each, at_rows = ({name: ByDType(f"{name}_{way}", True, kinds)
                      for name, kinds in (("add", "fdileE"), ("multiply", "fdileE"), ("maximum", "fdil"),
                                          ("minimum", "fdil"), ("copy", "bhil"))} for way in ("at_each", "at_rows"))
-cumsum, cumprod, distances, sum_bags = (ByDType(name, True) for name in ("cumsum", "cumprod", "distances", "sum_bags"))
+cumsum = ByDType("cumsum", True, "fdl")
+cumprod, distances, sum_bags = (ByDType(name, True) for name in ("cumprod", "distances", "sum_bags"))
 fmod, remainder, floor_divide = (ByDType(name, True) for name in ("fmod", "remainder", "floor_divide"))
 trunc_divide = ByDType("trunc_divide", True, "il")
 #: Rounded quotients in half precision, which rounds each step, by dtype.

@@ -139,6 +139,9 @@ def addmm(self: ndarray, mat1: ndarray, mat2: ndarray, beta: Any = 1, alpha: Any
             return product if beta == 0 else np.add(product, self * other, product)  # 0 ignores even NaN
 
         return scaled
+    if not mat1.shape[-1] and beta != 0 and (is_half(self) or self.dtype.char in "fd") and (
+            self.shape == (*mat1.shape[:-1], *mat2.shape[mat2.ndim - 1:][:mat1.ndim - 1])):
+        return lambda self, mat1, mat2: as_dtype(to_opmath(self) * beta, self.dtype)
     return lambda self, mat1, mat2: added_product(self, mat1, mat2, beta, alpha)
 
 
@@ -164,12 +167,16 @@ def addbmm(self: ndarray, batch1: ndarray, batch2: ndarray, beta: Any = 1, alpha
 @partial(Prepared, count=3)
 def addr(self: ndarray, vec1: ndarray, vec2: ndarray, beta: Any = 1, alpha: Any = 1) -> Callable[..., ndarray]:
     """Prepare the product of two vectors plus ``self``."""
-    if beta == alpha == 1 and are_floats(self, vec1, vec2):
-        return lambda self, vec1, vec2: np.add(product := np.multiply.outer(vec1, vec2), self, product)
-    if are_floats(self, vec1, vec2) and beta != 0:
-        factor, other = _scalar(alpha, self), _scalar(beta, self)
-        return lambda self, vec1, vec2: np.add(product := np.multiply.outer(vec1 * factor, vec2), self * other, product)
-    return lambda self, vec1, vec2: added_outer(self, vec1, vec2, beta, alpha)
+    dtype = self.dtype
+    if beta == 0 or dtype.kind not in "iufc" or is_half(self) or not vec1.dtype is vec2.dtype is dtype:
+        return lambda self, vec1, vec2: added_outer(self, vec1, vec2, beta, alpha)
+    factor, other = (None if value == 1 else np.asarray(value).astype(dtype) for value in (alpha, beta))
+
+    def outer(self: ndarray, vec1: ndarray, vec2: ndarray) -> ndarray:
+        product = np.multiply.outer(vec1 if factor is None else vec1 * factor, vec2)
+        return np.add(product, self if other is None else self * other, product)
+
+    return outer
 
 
 def added_outer(self: ndarray, vec1: ndarray, vec2: ndarray, beta: Any, alpha: Any) -> ndarray:

@@ -80,10 +80,10 @@ def converted(x: np.ndarray, dtype: Any) -> np.ndarray:
 Settled = Callable[[np.ndarray], Any]
 
 
-def narrowed(run: Settled, dtype: np.dtype) -> Settled:
-    """Return the function of half precision that computes in float32, and rounds results of it."""
+def narrowed(run: Settled, dtype: np.dtype, widens: bool = False) -> Settled:
+    """Return the function of half precision that computes in float32, unless ``run`` ``widens``, and rounds results."""
     def narrow(x: np.ndarray) -> Any:
-        found = run(as_dtype(x, loops.SINGLE))
+        found = run(x if widens else as_dtype(x, loops.SINGLE))
         if found.__class__ is tuple:
             return tuple([as_dtype(each, dtype) for each in found])
         return as_dtype(found, dtype) if found.dtype is loops.SINGLE else found
@@ -524,13 +524,15 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray, both: bool = F
     def prepare(x: np.ndarray, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Settled:
         axis = wrap_dims(dim, x.ndim)
         freedom = count(x, axis) - (1 if correction is None else correction)
-        half = is_half(x)
-        if not ((half or x.dtype.char in ONES) and 0 < x.size <= FEW and axis and freedom > 0):
+        half, is_complex = is_half(x), x.dtype.char in "FD"
+        if not ((half or is_complex or x.dtype.char in ONES) and 0 < x.size <= FEW and axis and freedom > 0):
             return lambda x: row(x, dim, correction, keepdim)
         if half:
             run = prepare(np.empty(x.shape, loops.SINGLE), dim, correction, keepdim)
-            return narrowed(run, x.dtype)
-        number, divisor, kept, double = np.float64(count(x, axis)), np.float64(freedom), x.dtype, np.dtype(np.float64)
+            return narrowed(run, x.dtype, True)
+        number, divisor, kept, double = np.float64(count(x, axis)), np.float64(freedom), x.dtype, np.dtype(
+            np.complex128 if is_complex else np.float64)
+        real = x.real.dtype
         shape = tuple([1 if a in axis else n for a, n in enumerate(x.shape) if keepdim or a not in axis])
         order, ones = (*[a for a in range(x.ndim) if a not in axis], *axis), ONES["d"][:count(x, axis)]
 
@@ -539,9 +541,9 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray, both: bool = F
             middle = wide.dot(ones)
             middle /= number
             wide -= middle[:, None]
-            found = np.vecdot(wide, wide)
+            found = np.vecdot(wide, wide).real
             found /= divisor
-            spread = finish(found).astype(kept).reshape(shape)
+            spread = finish(found).astype(real).reshape(shape)
             if not both:
                 return spread
             if not isfinite(add(found, None)):
@@ -552,8 +554,8 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray, both: bool = F
             wide = x.astype(double).ravel()
             middle = wide.dot(ones) / number
             wide -= middle
-            found = wide.dot(wide) / divisor
-            spread = kept.type(finish(found))
+            found = np.vdot(wide, wide).real / divisor
+            spread = real.type(finish(found))
             if not both:
                 return spread
             return (spread, kept.type(middle)) if isfinite(found) else row(x, dim, correction, keepdim)
@@ -790,8 +792,7 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
         return (maximum if p > 0 else minimum)(x, axis, keepdims=keepdims)
     if p == 1:
         return total(x, axis, keepdims)
-    with np.errstate(over="ignore"):
-        p = x.dtype.type(p)  # which may be infinite, but is no maximum then
+    p = x.dtype.type(p)  # which may be infinite, but is no maximum then
     return np.asarray(np.float_power(total(x**p, axis, keepdims), 1 / p)).astype(x.dtype)
 
 

@@ -5,6 +5,7 @@ import cmath
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,9 @@ def accumulated(ufunc: np.ufunc) -> Prepared:
         kept = x.dtype if x.dtype.kind in "fc" else wide
         if x.size <= FEW:
             return accumulate(ufunc, x, axis, wide).astype(kept, copy=False)
-        x = np.ascontiguousarray(x)
+        x = np.ascontiguousarray(x, wide if wide.kind == "i" else None)
+        if ufunc is np.add and wide.kind == "c":  # both parts are summed
+            return row(x.view(x.real.dtype).reshape(*x.shape, 2), axis).reshape(*x.shape[:-1], -1).view(x.dtype)
         out = allocate(x.shape, kept)
         if (loop := LOOPS[ufunc].compiled(x.size, x)) is not None:
             by_boxes(loop, x, axis, out)
@@ -186,12 +189,12 @@ def extremum(ufunc: np.ufunc) -> Prepared:
 
 def diff(x: np.ndarray, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Prepare the differences of neighbours along a dimension of an array that is not large."""
-    if n != 1 or prepend is not None or append is not None or not x.ndim or x.size > BLOCK or (
+    if n < 1 or prepend is not None or append is not None or not x.ndim or x.size > BLOCK or (
             x.dtype.char not in "bBhilqfd"):
         return None
     before: tuple[Any, ...] = (slice(None),) * (dim % x.ndim)
     later, earlier = (*before, slice(1, None)), (*before, slice(-1))
-    return lambda x: x[later] - x[earlier]
+    return partial(reduce, lambda x, _: x[later] - x[earlier], range(n)) if n > 1 else lambda x: x[later] - x[earlier]
 
 
 LINES = 32  #: from this many lines on, a NumPy step beats Python numbers

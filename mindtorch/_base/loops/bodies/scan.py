@@ -7,32 +7,34 @@ from typing import Any
 
 import numpy as np
 
-from .writing import FLOATS, f64, loop
+from .writing import FLOATS, f64, i64, loop
 
 
-def running(name: str, operation: Callable[[Any, Any], Any], first: float) -> None:
+def running(name: str, operation: Callable[[Any, Any], Any], first: Any, wide: Any = f64,
+            of: tuple[str, ...] = FLOATS) -> None:
     """Build the loop that combines the elements up to each step, for some of the inner places; the running value is
-    float64, as in PyTorch.
+    float64, as in PyTorch, or int64.
     """
-    @loop("T[:,:,::1]", "T[:,:,::1]", "int64", "int64", of=FLOATS, name=name)
+    @loop("T[:,:,::1]", "T[:,:,::1]", "int64", "int64", of=of, name=name)
     def body(x: Any, out: Any, start: Any, stop: Any) -> None:
-        totals = np.empty(stop - start)
+        totals = np.empty(stop - start, wide)
         for k in range(len(x)):
             if len(totals) == 1:
                 total = first
                 for step in range(x.shape[1]):
-                    total = operation(total, f64(x[k, step, start]))
+                    total = operation(total, wide(x[k, step, start]))
                     out[k, step, start] = total
             else:
                 totals[:] = first
                 for step in range(x.shape[1]):
                     line, result = x[k, step, start:stop], out[k, step, start:stop]
                     for i in range(len(totals)):
-                        totals[i] = operation(totals[i], f64(line[i]))
+                        totals[i] = operation(totals[i], wide(line[i]))
                         result[i] = totals[i]
 
 
 running("cumsum", operator.add, 0.0)
+running("cumsum", operator.add, i64(0), i64, ("int64",))
 running("cumprod", operator.mul, 1.0)
 
 
