@@ -300,7 +300,7 @@ class CustomOpDef:
         return f"<CustomOpDef({self._qualname})>"
 
 
-#: By its name, each operator that ``custom_op`` made, which lasts though nobody keeps it; made again, it is replaced.
+#: By its name, each operator that ``custom_op`` made, which lasts without a reference; made again, it is replaced.
 _made: dict[str, CustomOpDef] = {}
 
 

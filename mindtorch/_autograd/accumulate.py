@@ -109,7 +109,7 @@ def first_grad(variable: Any, gradient: Any, own: bool) -> Any:
         if local.grad_enabled:
             return gradient
         if own and gradient._keys & SPARSE:
-            return _coalesced_(detach(gradient), _nnz(gradient) < 2)  # PyTorch forgets it of what it takes
+            return _coalesced_(detach(gradient), _nnz(gradient) < 2)  # for a kept one PyTorch forgets it
         return detach(gradient) if own else clone(gradient)
     if own and not local.grad_enabled and (
             not (gradient._keys | variable._keys) & NONCONTIGUOUS or _has_strides_for(gradient, variable)):

@@ -281,7 +281,7 @@ def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, 
                 accumulate(target.variable, given[0], mine, False)
             else:
                 task.keep(target, given)
-        results = gradient = array = given = None  # type: ignore[assignment]  # only a node refers to what it is given
+        results = gradient = array = given = None  # type: ignore[assignment]  # only a node refers to its gradients
         if not ready:
             return
         _, task.node, arrived, own = heappop(ready)

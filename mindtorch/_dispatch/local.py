@@ -36,7 +36,7 @@ class LocalState(threading.local):
     events: int = 0  #: the number of this thread's events; counted only while there is an observer
     reads: int = 0  #: how often Python has read a tensor's values
     moves: list[Any] | None = None  #: collects the redistributions of the observed call that runs
-    coming: Any = None  #: what the next collective redistributes, outside of any observed call
+    coming: Any = None  #: the tensors that the next collective redistributes, outside of any observed call
     parts: list[Any] | None = None  #: collects the events of a composite that runs on stand-ins, see ``observers``
 
 

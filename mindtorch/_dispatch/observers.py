@@ -372,7 +372,7 @@ def plan_of(op: Operator, keys: int, args: tuple[Any, ...]) -> Any:
         return None
     tensors = [tensor for tensor in tensors_of(args) if tensor._layout is None]
     plan = kernel.plans.find(*args)
-    for tensor in tensors:  # the call itself shall find what it finds without an observer
+    for tensor in tensors:  # else the call itself would find another state than without an observer
         tensor._layout = None
     return plan
 

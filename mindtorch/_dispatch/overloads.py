@@ -375,7 +375,7 @@ class _OpNamespace(ModuleType):
                       if packet.startswith(prefix) and ("::" in packet) == bool(prefix))
 
 
-#: Libraries in C++ by the end of their path, and what defines their operators in Python.
+#: Libraries in C++ by the end of their path, and the modules that define their operators in Python.
 LIBRARIES: dict[str, Callable[[], None]] = {}
 
 

@@ -61,7 +61,7 @@ def beside_other(name: str, self: Any, other: Any) -> Any:
         return NotImplemented
     try:
         return handle(getattr(Tensor, name), found, (self, other), {})
-    except TypeError:  # PyTorch leaves it to the other operand, and Python, whoever raises it
+    except TypeError:  # PyTorch leaves any TypeError to the other operand, and Python
         return NotImplemented
 
 

@@ -590,7 +590,7 @@ def _folded(self: Tensor, other: Any) -> Any:
 
 def _batched(self: Tensor, other: Any) -> Any:
     if self.ndim == other.ndim == 3 and self.shape[0] == other.shape[0] and is_unseen(self, other):
-        return bmm(self, other)  # of which nobody sees that it is not made of views
+        return bmm(self, other)  # nothing sees that it is not made of views
     if self.ndim == other.ndim == 3 and self.shape[0] != other.shape[0]:
         if self.shape[0] == 1 and self._keys & AUTOGRAD:
             return matmul(self.squeeze(0), other)

@@ -714,7 +714,7 @@ class Tensor(Methods, metaclass=_TensorType):
                                      "dtype"), "requires_grad of integers", self=value)
         storage = None if value._keys & SPARSES else value.untyped_storage()
         if value._dtype is not self._dtype or value._device != self._device:
-            self._accumulator = None  # which knows what gradients the leaf had
+            self._accumulator = None  # which knows the gradients that the leaf had
         self._dtype, self._device, self._array = value._dtype, value._device, value._array
         own = DERIVED | INFERENCE | UNINITIALIZED | FUNCTION | PYTHON
         self._keys = self._keys & own | value._keys & ~own
@@ -897,7 +897,7 @@ class Tensor(Methods, metaclass=_TensorType):
         local.reads += 1
         if self._keys & BATCHED:
             whole, dim, frame = self._batched
-            if operation == "check":  # what is wrong with one element is wrong
+            if operation == "check":  # an element that is wrong is enough
                 return whole._host(operation)
             if frame.tangents_only:
                 return whole.detach().select(dim, 0)._host(operation)

@@ -184,7 +184,7 @@ def _values(tensors: Iterable[Any], dtype: Any, places: int) -> tuple[Any, ...]:
         look = library_of(tensor).layout(tensor)
         if look.dtype is dtype and look.strided and prod(look.shape) <= POSITIONS:
             new = {place: index for index, place in _elements(look) if place not in found}
-            with suppress(RuntimeError):  # a device that lets nobody read
+            with suppress(RuntimeError):  # a device whose memory cannot be read
                 found.update(zip(new, (cell.value for cell in cells(tensor, list(new.values()))), strict=True))
     return tuple(map(found.get, range(places)))
 

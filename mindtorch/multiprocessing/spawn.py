@@ -111,7 +111,7 @@ def start_processes(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: 
     started = ProcessContext((), ())
     try:
         for number in range(nprocs):
-            with uninterrupted():  # else a process might run that nobody knows
+            with uninterrupted():  # else an unknown process might run
                 mine, theirs = context.Pipe(duplex=False)
                 process = context.Process(target=_run, args=(fn, number, args, theirs), daemon=daemon)
                 process.start()

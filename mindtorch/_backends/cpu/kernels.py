@@ -243,7 +243,7 @@ def list_kernel(op: Operator, row: Rows, check: Callable[..., None]) -> Callable
 
 # -- kernels that look for a plan --------------------------------------------------------------------------------------
 
-#: Computes a call without a plan, given its cache key, its arguments, and what is kept instead of a plan, or None.
+#: Computes a call without a plan, given its cache key, its arguments, and the entry in a plan's place, or None.
 First = Callable[[Any, tuple[Any, ...], Any], Any]
 
 
@@ -320,7 +320,7 @@ if (layout := plan.layout) is not None:
 {none_left}
 return plan.finish(result, [{values}])
 """
-#: By what a parameter is: its part of the cache key, and what a plan's function takes.
+#: By the kind of a parameter: its part of the cache key, and the argument of a plan's function.
 KEYS = {"tensor": ("{0}._layout or {0}._layout_of_plans()", "{0}._array"),
         "list": ("tuple(layouts_of({0}))", "array_of({0})"), "number": ("exact({0})", "{0}"), "setting": ("{0}", "{0}")}
 #: The layouts and arrays of a list of tensors.
@@ -341,7 +341,7 @@ def kernel_for(shape: Shape, form: str) -> Callable[..., Any]:
     """
     kinds, taken, layouts, new = shape.kinds or (), shape.taken, "", ""
     told: list[str] = []  # of the cache key
-    given: list[str] = []  # what the plan's function takes
+    given: list[str] = []  # the arguments of the plan's function
     arrays: list[str] = []  # its names
     names = ["tensors"] if shape.leading < 0 else [f"{kind}_{i}" for i, (kind, _) in enumerate(kinds)]
     if shape.leading < 0:

@@ -471,7 +471,7 @@ def _of_one(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, 
             try:
                 if rest:
                     if checked and not are_small(rest):
-                        return general(self, *rest)  # which refuses what the dtype cannot hold
+                        return general(self, *rest)  # which refuses a number that the dtype cannot hold
                     array = silent().run(with_rest, array, *rest)
                 elif is_ufunc and array.size >= least:
                     array = silent().run(compute, function, allocate(array.shape, result.np), array)

@@ -198,7 +198,7 @@ def in_pieces(general: Rows, apart: bool = False) -> Rows:
     return views
 
 
-#: By operator name: what makes the kernel of views, for tensors of any strides, from the general one.
+#: By operator name: a function from the general kernel to the kernel of views, for tensors of any strides.
 VIEWS: dict[str, Callable[[Rows], Rows]] = {
     "_unsafe_view": partial(by_layout, apart=True),
     **dict.fromkeys(("_reshape_alias", "alias", "diagonal", "expand", "permute", "select.int", "slice.Tensor",

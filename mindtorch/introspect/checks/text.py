@@ -1,6 +1,6 @@
 """Silent mistakes that show in the text of the program: what its loops do with losses, parameters and states.
 
-Text alone accuses nobody: what its names mean once it has run must bear it out.
+Text alone proves no mistake: the values of its names, once it has run, must confirm it.
 """
 from __future__ import annotations
 

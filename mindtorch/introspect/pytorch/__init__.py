@@ -1,7 +1,7 @@
 """PyTorch's tensors: its answers to what introspection asks. See ``library.Library``.
 
 PyTorch is not imported here: what it answers for exists only where the program has imported it. What is asked of its
-tensors runs outside of the program's modes, so that nobody sees it, and no class's own ``__torch_function__`` or
+tensors runs outside of the program's modes, so that no mode sees it, and no class's own ``__torch_function__`` or
 ``__torch_dispatch__`` is run.
 """
 from .answers import PyTorch

@@ -2,7 +2,7 @@
 from typing import TYPE_CHECKING
 
 from ..._base.lazy import lazily
-# Functions that are called as their modules: loaded at once, so that whoever imports the module does not hide them.
+# Functions that are called as their modules: loaded at once, so that an import of the module does not hide them.
 from .spectral_norm import remove_spectral_norm, spectral_norm
 from .weight_norm import remove_weight_norm, weight_norm
 

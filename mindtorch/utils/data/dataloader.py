@@ -285,7 +285,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         job = Work(loader._dataset_kind, loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last,
                    self._base_seed, loader.worker_init_fn, loader.num_workers)
         for number in range(loader.num_workers):
-            with uninterrupted():  # else a process might run that nobody knows
+            with uninterrupted():  # else an unknown process might run
                 mine, theirs = context.Pipe()
                 process = context.Process(target=work, args=(number, job, theirs, mine), daemon=True)
                 try:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 PATIENCE = 0.05  #: seconds after which a wait of the main thread looks for interrupts
-DEPTH = 2048  #: tasks that a stream of an Ascend 910B can hold; whoever queues another one waits
+DEPTH = 2048  #: tasks that a stream of an Ascend 910B can hold; a thread that queues another one waits
 
 
 class Latch:

@@ -113,7 +113,7 @@ def work(number: int, job: Work, connection: Connection, loaders_end: Connection
         try:
             transport.send(connection, tag, answer)
         except ConnectionError:
-            return  # nobody is there any more
+            return  # the main process has ended
         except Exception:
             transport.send(connection, tag, ExceptionWrapper(where=where))
         del answer, load
