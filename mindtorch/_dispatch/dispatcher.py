@@ -550,3 +550,18 @@ def call_on(op: Operator, device_type: str, *args: Any) -> Any:
     except Exception as error:
         note(error, op, args, site=call_site())
         raise
+
+
+def dispatch(name: str, device: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call the operator ``name`` with these arguments on ``device`` (a device, its name, or None for the inputs').
+
+    Raises:
+        AttributeError: if there is no operator of that name.
+        NotImplementedError: if it has no kernel for the key set.
+    """
+    op = registry[name]
+    if kwargs:
+        args = op.canonical(args, kwargs)
+    if device is None:
+        return op.call(*args)
+    return call_on(op, getattr(device, "type", None) or str(device).partition(":")[0], *args)

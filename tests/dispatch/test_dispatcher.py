@@ -10,7 +10,7 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import course, library
-from mindtorch._dispatch.dispatcher import call_on, registry
+from mindtorch._dispatch.dispatcher import dispatch, registry
 
 
 def seeded() -> Any:
@@ -89,8 +89,8 @@ def test_an_operator_of_other_operators_with_a_derivative_of_its_own_is_one_node
 
 def test_tensors_count_in_a_call_on_a_device_by_name() -> None:
     x = torch.full((2,), 3.0, requires_grad=True)
-    assert call_on(registry["mul.Tensor"], "cpu", x, x).requires_grad
-    assert call_on(registry["cat"], "cpu", [torch.ones(2), x], 0).requires_grad
+    assert dispatch("mul.Tensor", "cpu", x, x).requires_grad
+    assert dispatch("cat", "cpu", [torch.ones(2), x], 0).requires_grad
 
 
 def test_a_call_without_tensors_and_without_a_device_is_the_cpus() -> None:
@@ -120,7 +120,7 @@ def test_each_tensor_of_a_written_list_counts_the_write(fresh: bool) -> None:
     lambda: torch.addcmul(torch.ones(2), torch.ones(3), torch.ones(2)),
     lambda: torch.cat([torch.ones(2), torch.ones(2, 2)]),
     lambda: torch.zeros(-1),
-    lambda: call_on(registry["add.Tensor"], "cpu", torch.ones(2), torch.ones(3)),
+    lambda: dispatch("add.Tensor", "cpu", torch.ones(2), torch.ones(3)),
 ])
 def test_an_error_of_any_form_of_call_in_a_module_tells_the_programs_line(call: Callable[[], Any]) -> None:
     module = torch.nn.Module()

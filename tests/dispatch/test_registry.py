@@ -10,7 +10,7 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import library, registry
-from mindtorch._dispatch.dispatcher import call_on
+from mindtorch._dispatch.dispatcher import dispatch
 from mindtorch._dispatch.keys import DispatchKey, DispatchKeySet
 from mindtorch._dispatch.schema import REQUIRED, parse
 from mindtorch.introspect.why import explain
@@ -77,8 +77,8 @@ def test_a_kernel_replaces_that_of_an_existing_operator_and_is_used_by_its_forms
 
 def test_register_makes_an_operator_from_a_plain_function(restored):
     registry.register("triple", "cpu", lambda x: x + x + x, meta=lambda x: torch.empty_like(x))
-    assert call_on(registry["triple"], "cpu", torch.ones(2)).tolist() == [3.0, 3.0]
-    assert registry["triple"](torch.ones(2, device="meta")).is_meta
+    assert dispatch("triple", "cpu", torch.ones(2)).tolist() == [3.0, 3.0]
+    assert dispatch("triple", None, torch.ones(2, device="meta")).is_meta
     with pytest.raises(ValueError, match="unknown device 'tpu'"):
         registry.register("triple", "tpu", lambda x: x)
 
@@ -86,7 +86,7 @@ def test_register_makes_an_operator_from_a_plain_function(restored):
 def test_a_registered_composite_is_differentiated_through_the_operators_that_it_calls(restored):
     registry.register("cubed", "composite", lambda x: x * x * x)
     x = torch.tensor([2.0], requires_grad=True)
-    cubed = registry["cubed"](x)
+    cubed = dispatch("cubed", None, x)
     assert cubed.grad_fn.name() == "MulBackward0"
     cubed.backward()
     assert x.grad.tolist() == [12.0]
@@ -96,10 +96,10 @@ def test_a_registered_composite_is_differentiated_through_the_operators_that_it_
 
 def test_an_operator_takes_keywords_in_any_order_and_fills_in_defaults():
     x, y = torch.tensor([1.0]), torch.tensor([2.0])
-    assert registry["add.Tensor"](x, other=y).tolist() == [3.0]
-    assert registry["add.Tensor"](alpha=3, other=y, self=x).tolist() == [7.0]
+    assert dispatch("add.Tensor", None, x, other=y).tolist() == [3.0]
+    assert dispatch("add.Tensor", None, alpha=3, other=y, self=x).tolist() == [7.0]
     with pytest.raises(TypeError, match=r"add.Tensor\(\) got an unexpected keyword argument 'alpa'") as error:
-        registry["add.Tensor"](x, y, alpa=3)
+        dispatch("add.Tensor", None, x, y, alpa=3)
     explanation = explain(error.value)
     assert explanation.title == "add has no argument alpa" and explanation.fixes[0].code == "alpha=…"
 
