@@ -137,10 +137,11 @@ _TO_COMPLEX = {float16: complex32, bfloat16: complex64, float32: complex64, floa
 DTYPE_ALIASES = {"half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
                  "chalf": complex32, "cfloat": complex64, "cdouble": complex128}
 #: Groups of dtypes, in the words of ATen's dispatch macros: AT_DISPATCH_INTEGRAL_TYPES, REDUCED_FLOATING_TYPES (half
-#: precision), FLOATING_TYPES, COMPLEX_TYPES and BAREBONES_UNSIGNED_TYPES; and what is made of them.
+#: precision), FLOATING_TYPES, COMPLEX_TYPES, BAREBONES_UNSIGNED_TYPES and FLOAT8_TYPES; and what is made of them.
 GROUPS = {"integral": "uint8|int8|int16|int32|int64", "reduced": "float16|bfloat16", "floating": "float32|float64",
           "complex": "complex64|complex128", "real": "integral|reduced|floating", "all": "bool|real|complex",
-          "unsigned": "uint16|uint32|uint64"}
+          "unsigned": "uint16|uint32|uint64",
+          "float8": "float8_e5m2|float8_e4m3fn|float8_e5m2fnuz|float8_e4m3fnuz|float8_e8m0fnu"}
 
 
 @cache

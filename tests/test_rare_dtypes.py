@@ -83,3 +83,23 @@ def test_sums_of_complex_numbers_of_half_precision_are_rounded_once() -> None:
 )
 def test_floats_of_eight_bits(program: Program) -> None:
     assert_same_outcome(program)
+
+
+def of_eight_bits(program: Any) -> Program:
+    """Make a program with tensors of each dtype of eight bits, of which few operators know."""
+    names = "float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz"
+    return lambda t: [[part.float() for part in program(t, t.tensor([1.0, 3, -0.5]).to(getattr(t, name)),
+                                                        t.tensor([1.0, 2, 0.0]).to(getattr(t, name)))]
+                      for name in names]
+
+
+@each_program(*map(of_eight_bits, (
+    lambda t, x, y: [x * y, x.abs(), x == y, x != y, x == 1, x.isnan(), t.where(x == y, x, y), t.where(x == y, x, 2.0)],
+    lambda t, x, y: [t.testing.make_tensor((3,), dtype=x.dtype, device="cpu").isnan()],
+    lambda t, x, y: [x.softmax(0)],
+)), lambda t: [f(t.tensor([1.0, float("inf"), float("nan")]).to(t.float8_e5m2)) for f in (t.isinf, t.isfinite)],
+    lambda t: t.isinf(t.ones(1).to(t.float8_e4m3fn)),
+    lambda t: t.testing.make_tensor((3,), dtype=t.float8_e8m0fnu, device="cpu"),
+)
+def test_floats_of_eight_bits_are_multiplied_compared_and_chosen(program: Program) -> None:
+    assert_same_outcome(program)

@@ -72,15 +72,19 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8,
 
 
 composites(isclose)
-operator("eq.Tensor", Pointwise("bool", 2, "all|unsigned|complex32", "eq_cpu"), differentiable=False)
+operator("eq.Tensor", Pointwise("bool", 2, "all|unsigned|complex32|float8", "eq_cpu"), differentiable=False)
 operator("eq_.Tensor ne_.Tensor lt_.Tensor le_.Tensor gt_.Tensor ge_.Tensor", self=lambda grad: zeros_like(grad),
          other=lambda grad: zeros_like(grad))
-operator("ne.Tensor", Pointwise("bool", 2, "all|unsigned|complex32", "ne_cpu"), differentiable=False)
+operator("ne.Tensor", Pointwise("bool", 2, "all|unsigned|complex32|float8", "ne_cpu"), differentiable=False)
 operator("lt.Tensor", Pointwise("bool", 2, "bool|real", "lt_cpu"), differentiable=False)
 operator("le.Tensor", Pointwise("bool", 2, "bool|real", "le_cpu"), differentiable=False)
 operator("gt.Tensor", Pointwise("bool", 2, "bool|real", "gt_cpu"), differentiable=False)
 operator("ge.Tensor", Pointwise("bool", 2, "bool|real", "ge_cpu"), differentiable=False)
-operator("isnan isinf isfinite isreal", Pointwise("bool", 1, "all|unsigned|complex32"), differentiable=False)
+operator("isnan", Pointwise("bool", 1, "all|unsigned|complex32|float8"), differentiable=False)
+operator("isinf", Pointwise("bool", 1, "all|unsigned|complex32|float8_e5m2", "isinf"), differentiable=False)
+operator("isfinite", Pointwise("bool", 1, "all|unsigned|complex32|float8_e5m2|float8_e8m0fnu", "isfinite"),
+         differentiable=False)
+operator("isreal", Pointwise("bool", 1, "all|unsigned|complex32"), differentiable=False)
 operator("isposinf", infinite("isposinf"), differentiable=False)
 operator("isneginf", infinite("isneginf"), differentiable=False)
 operator("logical_and", Pointwise("bool", 2, kernel="logical_and_cpu"), differentiable=False)
@@ -264,7 +268,7 @@ operator("heaviside", Pointwise("default", 2, "bool|real", check=check_heaviside
 operator("nan_to_num", Pointwise("default", 1, "all|unsigned", opmath=False),
          self=lambda grad, self: grad * self.isfinite())
 operator("where.self",
-         Pointwise("default", 3, "all|unsigned|complex32", unpromoted=(0,), check=check_condition,
+         Pointwise("default", 3, "all|unsigned|complex32|float8", unpromoted=(0,), check=check_condition,
                    opmath=False),
          self=lambda grad, condition: where(condition, grad, 0),
          other=lambda grad, condition: where(condition, 0, grad))

@@ -206,7 +206,7 @@ def by_tensor(grad: Tensor, self: Tensor, other: Any) -> Any:
     return grad.neg() * slope
 
 
-operator("mul.Tensor", Pointwise("default", 2, "all|unsigned|complex32", "mul_cpu", opmath_scalars=(1,)),
+operator("mul.Tensor", Pointwise("default", 2, "all|unsigned|complex32|float8", "mul_cpu", opmath_scalars=(1,)),
          self=multiplied, other=lambda grad, self: multiplied(grad, self))
 operator("div.Tensor", DIVISIONS[None], self=divided, other=by_tensor)
 operator("div.Tensor_mode", Division("default", 2, fast=False, opmath_scalars=(1,)), node="DivBackward2",
@@ -436,7 +436,8 @@ operator("float_power.Tensor_Tensor", composite=lambda self, exponent: _powered(
 operator("float_power_.Tensor_Tensor float_power_.Tensor_Scalar", composite=float_power_)
 operator("float_power.Tensor_Scalar", composite=lambda self, exponent: _powered(self, exponent, pow_number))
 operator("float_power.Scalar", composite=lambda self, exponent: _powered(self, exponent, pow_of_number))
-operator("abs", Pointwise("real", 1, "real|complex|complex32", "abs_cpu"), self=lambda grad, self: grad * self.sgn())
+operator("abs", Pointwise("real", 1, "real|complex|complex32|float8", "abs_cpu"),
+         self=lambda grad, self: grad * self.sgn())
 operator("sign",
          Pointwise("default", 1, "bool|real", check=refuse_complex(
              "torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")),

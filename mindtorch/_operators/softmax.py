@@ -10,7 +10,7 @@ from .._base.layout import Spec, wrap_dim
 from .._dispatch.aten import (
     _log_softmax, _log_softmax_backward_data as log_softmax_grad, _softmax, _softmax_backward_data as softmax_grad,
 )
-from .._dtype import FLOATING
+from .._dtype import dtypes
 from .._tensor import Tensor
 from .._transforms.batching.rules import along_dimensions
 from . import operator, schemas
@@ -29,11 +29,14 @@ function:
 """)  # noqa: E501
 
 
+TAKES = dtypes("reduced|floating")
+
+
 def meta_softmax(name: str) -> Callable[..., Spec]:
     def meta(self: Tensor, dim: int, half_to_float: bool = False) -> Spec:
         last = wrap_dim(dim, self.ndim) == max(self.ndim - 1, 0)
         check(not half_to_float, lambda: f"{name} with half to float conversion is not supported on CPU")
-        check_takes(self._dtype.category == FLOATING or not self.numel(),
+        check_takes(self._dtype in TAKES or not self.numel(),
                     f"{name}{'_lastdim' if last else ''}_kernel_impl", self._dtype)
         return Spec(tuple(self.shape), self._dtype)
 

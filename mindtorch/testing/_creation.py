@@ -8,9 +8,13 @@ from typing import Any
 
 from .._creation import empty
 from .._creation.random import randint
-from .._dtype import BOOL, FLOATING, DType, finfo, iinfo, int64
+from .._dtype import BOOL, FLOATING, DType, dtypes, finfo, float32, iinfo, int64
 from .._methods.functions import view_as_real
 from .._tensor import Tensor
+
+#: Floats of eight bits, which are drawn in float32; all dtypes of which numbers are drawn.
+_EIGHT_BITS = dtypes("float8") - dtypes("float8_e8m0fnu")
+_DRAWN = _EIGHT_BITS | dtypes("all|unsigned|complex32")
 
 
 def _bounds(low: float | None, high: float | None, dtype: DType) -> tuple[Any, Any]:
@@ -46,6 +50,9 @@ def make_tensor(*shape: Any, dtype: DType, device: Any, low: float | None = None
     each other.
     """
     sizes: tuple[int, ...] = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
+    if dtype not in _DRAWN:
+        raise TypeError(f"The requested dtype '{dtype}' is not supported by torch.testing.make_tensor(). To request "
+                        "support, file an issue at: https://github.com/pytorch/pytorch/issues")
     floating = dtype.category >= FLOATING
     if noncontiguous and memory_format is not None:
         raise ValueError("The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got "
@@ -57,8 +64,10 @@ def make_tensor(*shape: Any, dtype: DType, device: Any, low: float | None = None
         sizes = (*sizes[:-1], 2 * sizes[-1])
     low, high = _bounds(low, high, dtype)
     if floating:
-        out = empty(sizes, dtype=dtype, device=device)
+        drawn = float32 if dtype in _EIGHT_BITS else dtype
+        out = empty(sizes, dtype=drawn, device=device)
         _fill(view_as_real(out) if dtype.is_complex else out, low, high)
+        out = out.to(dtype)
     else:
         out = randint(low, high, sizes, dtype=dtype, device=device)
     if noncontiguous:
