@@ -779,7 +779,7 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
         return maximum(np.abs(x), axis, keepdims=keepdims)
     if p == 2 and x.dtype.kind == "f" and x.size > FEW and len(axis) == x.ndim and x.flags.forc:
         return np.sqrt(of_lines(x.ravel("K"), squares_by_blas)).reshape((1,) * x.ndim if keepdims else ())
-    if p == 2 and x.dtype.kind == "f" and x.size >= MANY and axis == (x.ndim - 1,) and x.flags.c_contiguous:
+    if p == 2 and x.dtype.kind == "f" and x.size > FEW and axis == (x.ndim - 1,) and x.flags.c_contiguous:
         return np.sqrt(of_lines(x, squares_by_blas)).reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
     if p == 2 and x.dtype.kind == "f":
         return np.sqrt(total(np.square(x), axis, keepdims))
