@@ -69,15 +69,16 @@ def layer(step: Step, input: Any, state: State, cell: Cell, reverse: bool) -> tu
     return stack(outputs[::-1] if reverse else outputs, 0), state
 
 
-def fused_layer(step: Step, input: Any, state: State, cell: Cell, reverse: bool, train: bool) -> tuple[Any, State]:
-    """As ``layer``, in one kernel."""
+def fused_layer(step: Step, input: Any, batch_sizes: Sequence[int], state: State, cell: Cell, reverse: bool,
+                train: bool) -> tuple[Any, State]:
+    """As ``layer``, or ``packed_layer`` of data, in one kernel."""
     b_ih, b_hh = cell.b_ih, cell.b_hh
     if b_ih is None:
         b_ih = b_hh = cell.w_ih.new_zeros(cell.w_ih.size(0))
     hidden, memory = state if len(state) == 2 else (*state, state[0].new_empty(0))
     output, *ends, _ = mkldnn_rnn_layer(
-        input, cell.w_ih, cell.w_hh, b_ih, b_hh, hidden, memory, reverse, [], MODES.index(step), hidden.size(1), 1,
-        cell.b_ih is not None, False, False, train)
+        input, cell.w_ih, cell.w_hh, b_ih, b_hh, hidden, memory, reverse, batch_sizes, MODES.index(step),
+        hidden.size(1), 1, cell.b_ih is not None, False, False, train)
     return output, tuple(ends[:len(state)])
 
 
@@ -143,7 +144,7 @@ def network(step: Step, input: Any, batch_sizes: Sequence[int] | None, states: S
     check_together(input, params, states)
     projected = len(states) == 2 and states[0].size(2) != states[1].size(2)
     cells = cells_of(params, has_biases, projected)
-    fused = (batch_sizes is None and not projected and input.device.type == "cpu" and input.numel()
+    fused = (not projected and input.device.type == "cpu" and input.numel()
              and input.dtype in (float32, float64) and (step is lstm_step or "cpu" not in (local.autocast or ())))
     directions = 2 if bidirectional else 1
     begin = ([part.select(0, i) for part in states] for i in range(len(cells))) if fused else zip(
@@ -154,7 +155,7 @@ def network(step: Step, input: Any, batch_sizes: Sequence[int] | None, states: S
         for direction in range(directions):
             at, reverse = directions * number + direction, direction == 1
             if fused:
-                output, end = fused_layer(step, input, begins[at], cells[at], reverse, train)
+                output, end = fused_layer(step, input, batch_sizes or [], begins[at], cells[at], reverse, train)
             elif batch_sizes is None:
                 output, end = layer(step, input, begins[at], cells[at], reverse)
             else:
@@ -304,10 +305,9 @@ operator only:
 
 def meta_mkldnn_rnn_layer(input: Any, weight0: Any, weight1: Any, weight2: Any, weight3: Any, hx_: Any, cx_: Any,
                           *options: Any) -> tuple[Spec, ...]:
-    steps, batch, _ = input.shape
-    hidden, dtype = hx_.shape[1], input._dtype
-    return (Spec((steps, batch, hidden), dtype), Spec((batch, hidden), dtype), Spec(tuple(cx_.shape), dtype),
-            Spec((PLANES[options[2]], steps, batch, hidden), dtype))
+    shape, dtype = (*input.shape[:-1], hx_.shape[1]), input._dtype
+    return (Spec(shape, dtype), Spec(tuple(hx_.shape), dtype), Spec(tuple(cx_.shape), dtype),
+            Spec((PLANES[options[2]], *shape), dtype))
 
 
 def meta_mkldnn_rnn_layer_backward(input: Tensor, *tensors: Any) -> tuple[Spec, ...]:
@@ -328,12 +328,14 @@ def pad_sequence(sequences: Sequence[Any], batch_first: bool = False, padding_va
     return out
 
 
-def layer_grads(step: Step, grads: Any, inputs: tuple[Any, ...], reverse: bool) -> list[Any]:
+def layer_grads(step: Step, grads: Any, inputs: tuple[Any, ...], batch_sizes: Sequence[int],
+                reverse: bool) -> list[Any]:
     """Return the gradients of a layer's inputs by operators that have derivatives."""
     with enable_grad():
         input, w_ih, w_hh, b_ih, b_hh, *state = own = [x.view_as(x).requires_grad_() for x in inputs]
-        output, ends = layer(step, input, tuple(state if step is lstm_step else state[:1]),
-                             Cell(w_ih, w_hh, b_ih, b_hh), reverse)
+        begin, cell = tuple(state if step is lstm_step else state[:1]), Cell(w_ih, w_hh, b_ih, b_hh)
+        output, ends = packed_layer(step, input, batch_sizes, begin, cell, reverse) if batch_sizes else layer(
+            step, input, begin, cell, reverse)
     found, given = zip(*[pair for pair in zip((output, *ends), grads, strict=False) if pair[1] is not None],
                        strict=True)
     return list(grad_of(found, own, given, create_graph=True, allow_unused=True))
@@ -343,10 +345,11 @@ def fused_grads(grads: Any, input: Any, weight0: Any, weight1: Any, weight2: Any
                reverse: bool, batch_sizes: Any, mode: int, hidden_size: int, num_layers: int, has_biases: bool,
                bidirectional: bool, batch_first: bool, train: bool, result0: Any, result1: Any, result2: Any,
                result3: Any) -> Any:
-    if differentiates(input, weight0, weight1, weight2, weight3, hx_, cx_, *(g for g in grads if g is not None)):
-        return layer_grads(MODES[mode], grads, (input, weight0, weight1, weight2, weight3, hx_, cx_), reverse)
+    inputs = input, weight0, weight1, weight2, weight3, hx_, cx_
+    if differentiates(*inputs, *(grad for grad in grads if grad is not None)):
+        return layer_grads(MODES[mode], grads, inputs, batch_sizes, reverse)
     return mkldnn_rnn_layer_backward(
-        input, weight0, weight1, weight2, weight3, hx_, cx_, result0, result1, result2, grads[0], grads[1],
+        *inputs, result0, result1, result2, grads[0], grads[1],
         grads[2], reverse, mode, hidden_size, num_layers, has_biases, train, bidirectional, batch_sizes, batch_first,
         result3)
 

@@ -118,8 +118,7 @@ def conv_backward_flop(grad_out_shape: Shape, x_shape: Shape, w_shape: Shape, _b
 @register_flop_formula(aten.mkldnn_rnn_layer)
 def rnn_layer_flop(x_shape: Shape, w_ih_shape: Shape, w_hh_shape: Shape, *args: Any, **kwargs: Any) -> int:
     """Count the products of inputs and hidden states of each step."""
-    steps, batch, _ = x_shape
-    return 2 * steps * batch * (prod(w_ih_shape) + prod(w_hh_shape))
+    return 2 * prod(x_shape[:-1]) * (prod(w_ih_shape) + prod(w_hh_shape))
 
 
 @register_flop_formula(aten.mkldnn_rnn_layer_backward)

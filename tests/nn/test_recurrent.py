@@ -61,22 +61,29 @@ def test_lstm_projects_its_hidden_state(packed: bool, bidirectional: bool) -> No
     compare(lambda lib: run(lib, "LSTM", packed, proj_size=2, num_layers=2, bidirectional=bidirectional))
 
 
+@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("cls", CLASSES)
-def test_a_network_is_one_operator_a_layer_and_direction(cls: str) -> None:
-    network = getattr(mindtorch.nn, cls)(3, 4, 2, bidirectional=True)
+def test_a_network_is_one_operator_a_layer_and_direction(cls: str, packed: bool) -> None:
+    network, x = getattr(mindtorch.nn, cls)(3, 4, 2, bidirectional=True), mindtorch.randn(5, 2, 3)
+    given = mindtorch.nn.utils.rnn.pack_padded_sequence(x, [5, 3]) if packed else x
     with mindtorch.observe() as trace:
-        network(mindtorch.randn(5, 2, 3))
+        network(given)
     assert [event.op for event in trace].count("mkldnn_rnn_layer") == 4
 
 
 UNITS = [("RNN", {}), ("RNN", {"nonlinearity": "relu"}), ("LSTM", {}), ("GRU", {})]
 
 
+@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(("cls", "options"), UNITS, ids=str)
-def test_gradients_have_gradients(cls: str, options: dict) -> None:
+def test_gradients_have_gradients(cls: str, options: dict, packed: bool) -> None:
     def program(lib):
-        network, x = getattr(lib.nn, cls)(3, 4, **options), lib.arange(30.0).reshape(5, 2, 3).sin().requires_grad_()
-        grads = lib.autograd.grad(network(x)[0].sin().sum(), [x, *network.parameters()], create_graph=True)
+        network = getattr(lib.nn, cls)(3, 4, bidirectional=True, **options)
+        x = lib.arange(45.0).reshape(5, 3, 3).sin().requires_grad_()
+        given = lib.nn.utils.rnn.pack_padded_sequence(x, [5, 5, 2]) if packed else x
+        output = network(given)[0]
+        output = output.data if packed else output
+        grads = lib.autograd.grad(output.sin().sum(), [x, *network.parameters()], create_graph=True)
         return lib.autograd.grad(sum((grad * grad).sum() for grad in grads), [x, *network.parameters()])
 
     compare(program)

@@ -1,10 +1,10 @@
 """CPU kernels of recurrent networks: one direction of one layer, over all steps.
 
-Input products are computed for all steps at once. The workspace holds planes (steps, batch, size), contiguous for each
-step: of long short-term memory input gate, forget gate, output gate, candidate and cell state (in PyTorch's weights the
-candidate comes before the output gate); of gated recurrent units reset gate, update gate, candidate and the hidden
-state's part of the candidate before it is reset. A step takes one tanh for all gates: ``sigmoid(x)`` is
-``tanh(x / 2) / 2 + 1 / 2``.
+Input products are computed for all steps at once. The workspace holds planes (rows, size); rows of a step follow those
+of the one before, which are as many, or more in packed sequences. The planes of long short-term memory are input gate,
+forget gate, output gate, candidate and cell state (in PyTorch's weights the candidate comes before the output gate),
+those of gated recurrent units reset gate, update gate, candidate, and the hidden state's part of the candidate before
+it is reset. A step takes one tanh for all gates: ``sigmoid(x)`` is ``tanh(x / 2) / 2 + 1 / 2``.
 """
 from __future__ import annotations
 
@@ -50,12 +50,11 @@ class Unit:
         """Return the local derivatives of all steps at once, by plane."""
         return (output > 0).astype(output.dtype)[None] if self.relu else 1 - output[None] ** 2
 
-    def step_backward(self, slopes: array, states: array, of_hidden: array, carried: array, gates: array,
-                      step: int) -> None:
+    def step_backward(self, slopes: array, states: array, of_hidden: array, carried: array, gates: array) -> None:
         """Compute the gradients of gates' inputs, given that of the hidden state, and the next ``carried``: the part
         of the hidden state's gradient that no product passes on, or the gradient of the cell state.
         """
-        np.multiply(slopes[:, step], of_hidden, out=gates)
+        np.multiply(slopes, of_hidden, out=gates)
 
 
 class LongShortTerm(Unit):
@@ -92,12 +91,11 @@ class LongShortTerm(Unit):
         of_memory *= leaving
         return result
 
-    def step_backward(self, slopes: array, states: array, of_hidden: array, carried: array, gates: array,
-                      step: int) -> None:
-        carried += slopes[4, step] * of_hidden
-        np.multiply(slopes[:4, step], carried, out=gates)
-        np.multiply(slopes[2, step], of_hidden, out=gates[2])
-        carried *= states[1, step]
+    def step_backward(self, slopes: array, states: array, of_hidden: array, carried: array, gates: array) -> None:
+        carried += slopes[4] * of_hidden
+        np.multiply(slopes[:4], carried, out=gates)
+        np.multiply(slopes[2], of_hidden, out=gates[2])
+        carried *= states[1]
 
 
 class Gated(Unit):
@@ -142,11 +140,10 @@ class Gated(Unit):
         slopes[2] *= before - candidate
         return slopes
 
-    def step_backward(self, slopes: array, states: array, of_hidden: array, carried: array, gates: array,
-                      step: int) -> None:
+    def step_backward(self, slopes: array, states: array, of_hidden: array, carried: array, gates: array) -> None:
         of_hidden += carried
-        np.multiply(slopes[:, step], of_hidden, out=gates)
-        np.multiply(states[1, step], of_hidden, out=carried)
+        np.multiply(slopes, of_hidden, out=gates)
+        np.multiply(states[1], of_hidden, out=carried)
 
 
 #: By oneDNN's number of the mode.
@@ -177,89 +174,97 @@ def looped(loop: loops.Loop | None, dtype: Any, size: int) -> Loops:
     return compiled, compiled and loops.product.compiled(size)
 
 
+def steps_of(shape: tuple[int, ...], batch_sizes: Any, reverse: bool) -> list[slice]:
+    """Return the rows of each step, in the order of computation, of an input (steps, batch, ...) or of packed rows."""
+    ends = np.cumsum(batch_sizes if len(shape) == 2 else [shape[1]] * shape[0]).tolist()
+    parts = [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
+    return parts[::-1] if reverse else parts
+
+
 def mkldnn_rnn_layer(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: array, hx: array, cx: array,
                      reverse: bool, batch_sizes: Any, mode: int, *options: Any) -> tuple[array, ...]:
-    unit = UNITS[mode]
-    steps, batch, features = input.shape
-    count, order, size, dtype = unit.gates, unit.of_input[1], hx.shape[1], input.dtype
+    unit, rows = UNITS[mode], input.reshape(-1, input.shape[-1])
+    count, order, size, dtype, total = unit.gates, unit.of_input[1], hx.shape[1], input.dtype, len(rows)
     scales = np.array(unit.scales, dtype)[:, None, None]
     of_input, of_hidden = (np.ascontiguousarray((by_gate(weight, order) * scales).swapaxes(1, 2))
                            for weight in (w_ih, w_hh))
     bias = unit.biases(b_ih, b_hh)
     bias[:count] *= scales[..., 0]
-    loop, multiply = looped(unit.forward, dtype, steps * batch * size)
+    loop, multiply = looped(unit.forward, dtype, total * size)
     joined = None if loop is None else of_hidden.swapaxes(0, 1).reshape(size, count * size)
-    workspace, output = np.empty((unit.planes, steps, batch, size), dtype), np.empty((steps, batch, size), dtype)
+    workspace, output = np.empty((unit.planes, total, size), dtype), np.empty((total, size), dtype)
     products = workspace[:count] if unit.planes else output[None]
-    np.matmul(input.reshape(-1, features), of_input, out=products.reshape(count, -1, size))
+    np.matmul(rows, of_input, out=products)
     if loop is None and len(bias) > count:
         products[-1] += bias[count]
-    hidden, memory = np.ascontiguousarray(hx), np.ascontiguousarray(cx if unit.memory else hx)
-    product, added = np.empty((count, batch, size), dtype), bias[:count, None]
-    by_row = product.reshape(batch, count, size)
-    for step in reversed(range(steps)) if reverse else range(steps):
-        shown = output[step]
+    hidden, memory, added = hx.copy(), cx.copy(), bias[:count, None]
+    before = memory if unit.memory else hidden
+    room = np.empty(count * hx.size, dtype)
+    for part in steps_of(input.shape, batch_sizes, reverse):
+        shown, batch = output[part], part.stop - part.start
+        given, product = hidden[:batch], room[:count * shown.size]
         if loop is not None:
-            multiply(hidden, joined, by_row.reshape(batch, count * size))
-            loop(workspace, by_row, bias, memory, shown, step)
+            multiply(given, joined, product.reshape(batch, count * size))
+            loop(workspace, product.reshape(batch, count, size), bias, before[:batch], shown, part.start)
         else:
-            np.matmul(hidden, of_hidden, out=product)
+            product = product.reshape(count, batch, size)
+            np.matmul(given, of_hidden, out=product)
             product += added
-            unit.step(workspace[:, step], product, memory, shown)
-        hidden, memory = shown, workspace[4, step] if unit.memory else shown
-    return output, hidden.copy(), memory.copy() if unit.memory else cx.copy(), workspace
+            unit.step(workspace[:, part], product, before[:batch], shown)
+        given[:] = shown
+        if unit.memory:
+            memory[:batch] = workspace[4, part]
+    shape = *input.shape[:-1], size
+    return output.reshape(shape), hidden, memory, workspace.reshape(unit.planes, *shape)
 
 
-def shifted(states: array, first: array, reverse: bool) -> array:
-    """Return the state before each step: the previous step's, or the initial one."""
-    before = np.empty_like(states)
-    if reverse:
-        before[:-1], before[-1:] = states[1:], first
-    else:
-        before[1:], before[:1] = states[:-1], first
+def shifted(states: array, first: array, parts: list[slice]) -> array:
+    """Return the states before each step: the previous step's, or the initial ones."""
+    before, state = np.empty_like(states), first.copy()
+    for part in parts:
+        batch = part.stop - part.start
+        before[part] = state[:batch]
+        state[:batch] = states[part]
     return before
 
 
 def mkldnn_rnn_layer_backward(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: array, hx: array, cx: array,
                               output: array, hy: array, cy: array, grad_output: array | None, grad_hy: array | None,
                               grad_cy: array | None, reverse: bool, mode: int, *options: Any) -> tuple[array, ...]:
-    workspace, unit = options[-1], UNITS[mode]
-    steps, batch, _ = input.shape
-    size, dtype, planes = hx.shape[1], input.dtype, unit.of_input[0].stop
-    gates = np.empty((steps, batch, planes, size), dtype)  # the gradients of the gates' inputs
-    before_hidden = shifted(output, hx, reverse)
-    before = shifted(workspace[4], cx, reverse) if unit.memory else before_hidden
+    unit, parts, rows = UNITS[mode], steps_of(input.shape, options[-3], reverse), input.reshape(-1, input.shape[-1])
+    total, size, dtype, width = len(rows), hx.shape[1], input.dtype, unit.gates * hx.shape[1]
+    workspace, output = options[-1].reshape(unit.planes, total, size), output.reshape(total, size)
+    gates = np.empty((total, unit.of_input[0].stop, size), dtype)  # the gradients of the gates' inputs
+    before_hidden = shifted(output, hx, parts)
+    before = shifted(workspace[4], cx, parts) if unit.memory else before_hidden
     loop, multiply = looped(unit.backward, dtype, output.size)
-    if loop is None:
-        slopes = unit.slopes(workspace, output, before)
-    elif grad_output is None:
-        grad_output = np.zeros((steps, batch, size), dtype)
-    fresh = np.empty((batch, size), dtype)
-    grad_hidden, carried = (np.zeros((batch, size), dtype) if grad is None else grad.astype(dtype)
+    slopes: Any = None if loop is not None else unit.slopes(workspace, output, before)
+    given = np.zeros((total, size), dtype) if grad_output is None else np.ascontiguousarray(grad_output).reshape(
+        total, size)
+    grad_hidden, carried = (np.zeros_like(hx) if grad is None else grad.copy()
                             for grad in (grad_hy, grad_cy if unit.memory else None))
-    width = unit.gates * size
+    fresh = np.empty_like(grad_hidden)
     of_input, of_hidden = (by_gate(weight, order).reshape(width, -1)
                            for weight, (_, order) in ((w_ih, unit.of_input), (w_hh, unit.of_hidden)))
-    for step in range(steps) if reverse else reversed(range(steps)):
-        flat = gates[step].reshape(batch, -1)[:, :width]
+    for part in reversed(parts):
+        batch = part.stop - part.start
+        here, flat = grad_hidden[:batch], gates[part].reshape(batch, -1)[:, :width]
         if loop is not None:
-            given = np.ascontiguousarray(grad_output[step])  # type: ignore[index]
-            loop(workspace, before[step], given, grad_hidden, carried, gates[step], fresh, step)
-            multiply(flat, of_hidden, grad_hidden)
+            loop(workspace, before[part], given[part], here, carried[:batch], gates[part], fresh, part.start)
+            multiply(flat, of_hidden, here)
             continue
-        if grad_output is not None:
-            grad_hidden += grad_output[step]
-        unit.step_backward(slopes, workspace, grad_hidden, carried, gates[step].swapaxes(0, 1), step)
-        np.matmul(flat, of_hidden, out=grad_hidden)
+        here += given[part]
+        unit.step_backward(slopes[:, part], workspace[:, part], here, carried[:batch], gates[part].swapaxes(0, 1))
+        np.matmul(flat, of_hidden, out=here)
     if not unit.memory:
         grad_hidden += carried
     weights, biases = [], []
-    for (part, order), states in ((unit.of_input, input), (unit.of_hidden, before_hidden)):
-        flat = gates[:, :, part].reshape(steps * batch, width)
+    for (planes, order), states in ((unit.of_input, rows), (unit.of_hidden, before_hidden)):
+        flat = gates[:, planes].reshape(total, width)
         back = [order.index(gate) for gate in range(unit.gates)]
-        weights.append(by_gate(flat.T @ states.reshape(steps * batch, -1), back).reshape(width, -1))
+        weights.append(by_gate(flat.T @ states, back).reshape(width, -1))
         biases.append(by_gate(flat.sum(0), back).reshape(width))
-    flat = gates[:, :, unit.of_input[0]].reshape(steps * batch, width)
+    flat = gates[:, unit.of_input[0]].reshape(total, width)
     return ((flat @ of_input).reshape(input.shape), *weights, *biases, grad_hidden,
             carried if unit.memory else np.zeros_like(cx))
 

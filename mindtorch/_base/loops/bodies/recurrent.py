@@ -11,7 +11,7 @@ from .writing import f32, loop, polynomial
 #: Taylor's series of the hyperbolic tangent in squares, from which ``NEAR`` on a quotient is as exact.
 TANH = tuple(f32(c) for c in (-1382 / 155925, 62 / 2835, -17 / 315, 2 / 15, -1 / 3, 1))
 NEAR = f32(0.4)
-STATES, PLANES = "float32[:,:,:,::1]", "float32[:,::1]"
+STATES, PLANES = "float32[:,:,::1]", "float32[:,::1]"
 
 
 @njit
@@ -36,37 +36,37 @@ def of_sigmoid(grad: Any, factor: Any, y: Any, out: Any) -> None:
 
 
 @loop(STATES, "float32[:,:,::1]", PLANES, PLANES, PLANES, "int64")
-def lstm_step(states: Any, product: Any, bias: Any, memory: Any, hidden: Any, step: Any) -> None:
+def lstm_step(states: Any, product: Any, bias: Any, memory: Any, hidden: Any, start: Any) -> None:
     """Compute the gates and the next states of a step, given the products (batch, gate, size) of the hidden states.
     ``states`` holds input, forget and output gate, candidate and
     cell state, of which the first four are the inputs' products; those of gates are halved.
     """
     for row in range(len(memory)):
         for gate in range(4):
-            line, result, added = product[row, gate], states[gate, step, row], bias[gate]
+            line, result, added = product[row, gate], states[gate, start + row], bias[gate]
             if gate < 3:
                 sigmoid_of_halves(line, added, result)
             else:
                 for i in range(len(line)):
                     result[i] = tanh_of(line[i] + result[i] + added[i])
-        entering, forget, candidate = states[0, step, row], states[1, step, row], states[3, step, row]
-        before, kept = memory[row], states[4, step, row]
+        entering, forget, candidate = states[0, start + row], states[1, start + row], states[3, start + row]
+        before, kept = memory[row], states[4, start + row]
         for i in range(len(kept)):
             kept[i] = forget[i] * before[i] + entering[i] * candidate[i]
-        leaving, shown = states[2, step, row], hidden[row]
+        leaving, shown = states[2, start + row], hidden[row]
         for i in range(len(kept)):
             shown[i] = leaving[i] * tanh_of(kept[i])
 
 
 @loop(STATES, PLANES, PLANES, PLANES, PLANES, "float32[:,:,::1]", PLANES, "int64")
 def lstm_step_backward(states: Any, memory: Any, grad_output: Any, grad_hidden: Any, grad_memory: Any, gates: Any,
-                       shown: Any, step: Any) -> None:
+                       shown: Any, start: Any) -> None:
     """Compute the gradients of the gates' inputs (batch, gate, size), and of the cell state before the step, given that
     of the hidden state after it. ``shown`` is overwritten.
     """
     for row in range(len(memory)):
-        entering, forget, leaving = states[0, step, row], states[1, step, row], states[2, step, row]
-        candidate, kept, before = states[3, step, row], states[4, step, row], memory[row]
+        entering, forget, leaving = states[0, start + row], states[1, start + row], states[2, start + row]
+        candidate, kept, before = states[3, start + row], states[4, start + row], memory[row]
         of_hidden, of_memory, given, tanh = grad_hidden[row], grad_memory[row], grad_output[row], shown[row]
         for i in range(len(kept)):
             of_hidden[i] += given[i]
@@ -85,15 +85,15 @@ def lstm_step_backward(states: Any, memory: Any, grad_output: Any, grad_hidden: 
 
 
 @loop(STATES, "float32[:,:,::1]", PLANES, PLANES, PLANES, "int64")
-def gru_step(states: Any, product: Any, bias: Any, before: Any, hidden: Any, step: Any) -> None:
+def gru_step(states: Any, product: Any, bias: Any, before: Any, hidden: Any, start: Any) -> None:
     """As ``lstm_step``: ``states`` holds reset gate, update gate, candidate and the candidate's product with the hidden
     state, of which the first three are the inputs' products. The last bias is that of the candidate's.
     """
     for row in range(len(before)):
         for gate in range(2):
-            sigmoid_of_halves(product[row, gate], bias[gate], states[gate, step, row])
-        reset, update, candidate, kept = (states[0, step, row], states[1, step, row], states[2, step, row],
-                                          states[3, step, row])
+            sigmoid_of_halves(product[row, gate], bias[gate], states[gate, start + row])
+        reset, update, candidate, kept = (states[0, start + row], states[1, start + row], states[2, start + row],
+                                          states[3, start + row])
         line, added, entering = product[row, 2], bias[2], bias[3]
         for i in range(len(kept)):
             kept[i] = line[i] + added[i]
@@ -106,13 +106,13 @@ def gru_step(states: Any, product: Any, bias: Any, before: Any, hidden: Any, ste
 
 @loop(STATES, PLANES, PLANES, PLANES, PLANES, "float32[:,:,::1]", PLANES, "int64")
 def gru_step_backward(states: Any, hidden: Any, grad_output: Any, grad_hidden: Any, carried: Any, gates: Any,
-                      fresh: Any, step: Any) -> None:
+                      fresh: Any, start: Any) -> None:
     """As ``lstm_step_backward``: of the gates' gradients the first one is that of the candidate's product with the
     hidden state, the last one that of its product with the input.
     """
     for row in range(len(hidden)):
-        reset, update, candidate, kept = (states[0, step, row], states[1, step, row], states[2, step, row],
-                                          states[3, step, row])
+        reset, update, candidate, kept = (states[0, start + row], states[1, start + row], states[2, start + row],
+                                          states[3, start + row])
         of_hidden, passed, given, before = grad_hidden[row], carried[row], grad_output[row], hidden[row]
         change, of_candidate, of_kept = fresh[row], gates[row, 3], gates[row, 0]
         for i in range(len(kept)):
