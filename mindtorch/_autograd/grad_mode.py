@@ -228,7 +228,8 @@ def on_inference_tensors(op: Operator, keys: int) -> Callable[..., Any]:
     reads = op.packet == "detach_" or not (op.is_inplace or op.is_out)
 
     def call(*args: Any) -> Any:
-        if not reads and any(tensor._keys & INFERENCE for tensor in written_of(op, args)):
+        refuses_gradients = op.is_out and keys & AUTOGRAD and local.grad_enabled  # below, for another reason
+        if not reads and not refuses_gradients and any(tensor._keys & INFERENCE for tensor in written_of(op, args)):
             raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a "
                                "clone to get a normal tensor before doing inplace update.")
         result = (op.table.get(keys) or resolve(op, keys))(*args)

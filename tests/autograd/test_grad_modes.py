@@ -40,3 +40,18 @@ def several_threads(t: Any) -> None:
               lambda t: t.set_grad_enabled(True).clone())
 def test_grad_modes(program: Program) -> None:
     assert_same_outcome(program)
+
+
+def into_an_inference_tensor(requires_grad: bool) -> Program:
+    """Make a program that writes into an inference tensor."""
+    def run(t: Any) -> Any:
+        with t.inference_mode():
+            out = t.ones(2)
+        return t.exp(t.ones(2, requires_grad=requires_grad), out=out)
+
+    return run
+
+
+@each_program(*map(into_an_inference_tensor, (False, True)))
+def test_a_gradient_is_refused_before_an_inference_tensor_that_is_given_as_output(program: Program) -> None:
+    assert_same_outcome(program)
