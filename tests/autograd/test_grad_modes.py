@@ -3,7 +3,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+import mindtorch
 from tests.both import Program, assert_same_outcome, each_program
+from tests.support import torch
 
 
 def mode_on_a_class(t: Any) -> Any:
@@ -42,16 +46,17 @@ def test_grad_modes(program: Program) -> None:
     assert_same_outcome(program)
 
 
-def into_an_inference_tensor(requires_grad: bool) -> Program:
-    """Make a program that writes into an inference tensor."""
-    def run(t: Any) -> Any:
-        with t.inference_mode():
-            out = t.ones(2)
-        return t.exp(t.ones(2, requires_grad=requires_grad), out=out)
+def into_an_inference_tensor(t: Any) -> list[str]:
+    """Return the beginnings of the errors of writes into an inference tensor."""
+    with t.inference_mode():
+        out = t.ones(2)
+    told = []
+    for requires_grad in (False, True):
+        with pytest.raises(RuntimeError) as caught:
+            t.exp(t.ones(2, requires_grad=requires_grad), out=out)
+        told.append(str(caught.value)[:60])
+    return told
 
-    return run
 
-
-@each_program(*map(into_an_inference_tensor, (False, True)))
-def test_a_gradient_is_refused_before_an_inference_tensor_that_is_given_as_output(program: Program) -> None:
-    assert_same_outcome(program)
+def test_a_gradient_is_refused_before_an_inference_tensor_that_is_given_as_output() -> None:
+    assert into_an_inference_tensor(mindtorch) == into_an_inference_tensor(torch)
