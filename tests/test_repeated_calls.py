@@ -121,6 +121,12 @@ def test_windows_lie_where_they_lay_before(name: str, dtype: Any) -> None:
 
 #: Composites of a matrix ``x`` of five rows and columns, and of indices ``at`` into them.
 COMPOSITES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "activations": lambda lib, x, at: [call(part) for part in (x, x.half(), x[0], x[0, 0], x.bfloat16()) for call in (
+        lib.nn.functional.relu6, lib.nn.functional.logsigmoid, lambda part: lib.prelu(part, part.reshape(-1)[:1]))],
+    "slopes of channels": lambda lib, x, at: [lib.prelu(part, lib.arange(5).to(part.dtype) / 4 - 1) for part in (
+        x, x.half(), x.reshape(1, 5, 5), x.t())],
+    "running extrema": lambda lib, x, at: [
+        part for given in (x, x.half(), at, at > 2, x[0]) for part in (*given.cummax(0), *given.cummin(-1))],
     "block_diag": lambda lib, x, at: lib.block_diag(x, x.t(), x[:2]),
     "stacks": lambda lib, x, at: [lib.hstack([x, x.t()]), lib.vstack([x, x[0]]), lib.dstack([x, x]),
                                   lib.column_stack([x, x[0]])],

@@ -15,10 +15,10 @@ from ...common.elements import by_loop, number
 from ...common.half import number_in
 from ...random import sampling
 from ...random.default import default_generator
-from . import CPU_KERNELS
+from . import AT_ONCE, CPU_KERNELS
 from .comparison import INTEGERS, chosen, clamped, extreme
 from .pointwise import copysign, exp_of, has_vectors, in_blocks, sigmoid
-from .reduction import to_opmath
+from .reduction import as_dtype, is_half, to_opmath
 from .special import scipy_function
 
 ndtr = scipy_function("ndtr")
@@ -248,7 +248,7 @@ def mish_backward(grad: Any, x: Any) -> Any:
 
 def log_sigmoid_forward(x: Any) -> Any:
     buffer = np.exp(-np.abs(x))
-    return np.minimum(x, 0) - np.log1p(buffer), buffer
+    return np.minimum(x, ZEROS[x.dtype]) - np.log1p(buffer), buffer
 
 
 def log_sigmoid_backward(grad: Any, x: Any, buffer: Any) -> Any:
@@ -296,6 +296,24 @@ def prelu_backward(grad: Any, x: Any, weight: Any) -> Any:
     return leaky(grad, x, weight), zeroed(grad * x, np.greater(x, 0))
 
 
+hardtanh = by_loop("clamp", lambda x, low=-1, high=1: clamped(x, x.dtype.type(low), x.dtype.type(high)), -1, 1)
+
+
+def at_once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what prepares a composite of floating point numbers; half precision is computed in float32."""
+    def prepare(x: Any, *others: Any) -> Any:
+        if not is_half(x):
+            return function if x.dtype.kind == "f" and x.size else None
+        narrow = x.dtype
+        return lambda *arrays: as_dtype(np.asarray(function(*map(to_opmath, arrays))), narrow)
+
+    return prepare
+
+
+def prelu(x: Any, weight: Any) -> Any:
+    return leaky(x, x, weight.reshape(-1, *[1] * (x.ndim - 2)) if weight.size > 1 else weight.reshape(()))
+
+
 def rrelu_with_noise(x: Any, noise: Any, lower: Any, upper: Any, training: bool = False, generator: Any = None) -> Any:
     """Compute RReLU. In training, draw the slope of each element that is not positive and store it in ``noise``."""
     x = to_opmath(x)
@@ -315,7 +333,7 @@ def rrelu_backward(grad: Any, x: Any, noise: Any, lower: Any, upper: Any, traini
 CPU_KERNELS.add(elu_backward, leaky_relu, log_sigmoid_backward, rrelu_with_noise)
 CPU_KERNELS.update({
     "relu": relu,
-    "hardtanh": by_loop("clamp", lambda x, low=-1, high=1: clamped(x, x.dtype.type(low), x.dtype.type(high)), -1, 1),
+    "hardtanh": hardtanh,
     "hardtanh_backward": lambda grad, x, low, high: zeroed(grad, np.less_equal(x, low) | np.greater_equal(x, high)),
     "elu": in_blocks(elu),
     "celu": in_blocks(lambda x, alpha=1.0: elu(x, alpha, 1, 1 / alpha)),
@@ -345,3 +363,5 @@ CPU_KERNELS.update({
     "_prelu_kernel_backward": in_opmath(prelu_backward),
     "rrelu_with_noise_backward": in_opmath(rrelu_backward),
 })
+AT_ONCE.update({"prelu": at_once(prelu), "relu6": at_once(lambda x: hardtanh(x, 0, 6)),
+                "log_sigmoid": at_once(lambda x: log_sigmoid_forward(x)[0])})

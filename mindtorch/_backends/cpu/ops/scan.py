@@ -13,11 +13,12 @@ import numpy as np
 from ...._base import loops
 from ...._storage import allocate
 from ...common.blocks import each_block
+from ...common.elements import CALLS
 from ..along import taken_along
 from ..rows import MOST, Prepared
 from . import AT_ONCE, CPU_KERNELS
 from .pointwise import logaddexp
-from .reduction import add, converted, is_half, line_starts, lines, to_opmath
+from .reduction import add, as_dtype, converted, is_half, line_starts, lines, to_opmath
 
 #: BLOCK: elements of a block. FEW: elements that NumPy accumulates. WIDE: lines that repay a NumPy call for each step.
 BLOCK, FEW, WIDE = 1 << 17, 1 << 12, 1 << 10
@@ -140,9 +141,15 @@ def extremum(ufunc: np.ufunc) -> Prepared:
     def few(starts: tuple[np.ndarray, int], numbers: np.ndarray, axis: int) -> Callable[[np.ndarray], tuple[Any, Any]]:
         step, first = np.asarray(starts[1]), np.ascontiguousarray(np.broadcast_to(
             np.expand_dims(starts[0], axis), numbers.shape))
+        shape, box = numbers.shape, boxes(numbers, axis).shape
 
         def run(x: np.ndarray) -> tuple[Any, Any]:
             wide = to_opmath(x)
+            if (loop := loops.cumulative_extreme.compiled(PASSES * (x.size + CALLS), wide)) is not None:
+                values, places = np.empty(shape, wide.dtype), np.empty(shape, np.int64)
+                loop(wide.reshape(box), values.reshape(box), places.reshape(box), ufunc is np.minimum,
+                     wide.dtype.kind == "i")
+                return values if wide is x else as_dtype(values, x.dtype), places
             values = ufunc.accumulate(wide, axis)
             reached = wide == values
             if wide.dtype.kind == "f":
