@@ -120,9 +120,9 @@ class profile:
 
     def step(self) -> None:
         """End a step, and begin the next (``torch.profiler.profile.step``)."""
-        if self._schedule(self.step_num) is ProfilerAction.RECORD_AND_SAVE:
-            self._finish()
         self.step_num += 1
+        if self._schedule(self.step_num - 1) is ProfilerAction.RECORD_AND_SAVE:
+            self._finish()
         self._continue()
 
     def events(self) -> EventList:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -54,12 +55,16 @@ def test_a_schedule_says_what_pytorchs_says(options) -> None:
 
 def test_steps_are_recorded_as_the_schedule_says(tmp_path) -> None:
     records = []
+
+    def keep(profiler: Any) -> None:
+        records.append((profiler.key_averages()[0].count, profiler.step_num))
+
     with torch.profiler.profile(activities=[ProfilerActivity.CPU], schedule=schedule(wait=1, warmup=1, active=2),
-                                on_trace_ready=lambda p: records.append(p.key_averages()[0].count)) as profiler:
+                                on_trace_ready=keep) as profiler:
         for _ in range(8):
             torch.ones(2).relu()
             profiler.step()
-    assert profiler.step_num == 8 and records == [2, 2]
+    assert profiler.step_num == 8 and records == [(2, 4), (2, 8)]
     assert ProfilerAction.RECORD_AND_SAVE.value == 3
     profiler.export_chrome_trace(str(tmp_path / "trace.json"))
     names = {event["name"] for event in json.loads((tmp_path / "trace.json").read_text())["traceEvents"]}
