@@ -59,7 +59,7 @@ def maybe_mark_dynamic(t: Any, index: Any) -> None:
 
 def mark_static(t: Any, index: Any = None) -> None:
     """Note that a dimension, or every one, has a fixed size (``torch._dynamo.mark_static``)."""
-    _add(t, "_dynamo_static_indices", range_of(t) if index is None else index, "_dynamo_dynamic_indices")
+    _add(t, "_dynamo_static_indices", [*range(t.dim())] if index is None else index, "_dynamo_dynamic_indices")
 
 
 def mark_unbacked(t: Any, index: Any, hint_override: int | None = None, strict: bool = False,
@@ -80,8 +80,3 @@ def mark_static_address(t: Any, guard: bool = False) -> None:
     if not isinstance(t, Tensor):
         raise TypeError(f"mark_static_address expects a tensor but received {type(t)}")
     t.__dict__["_dynamo_static_input_type"] = "guarded" if guard else "unguarded"
-
-
-def range_of(t: Any) -> list[int]:
-    """Return a tensor's dimensions."""
-    return list(range(t.dim()))

@@ -9,7 +9,6 @@ from typing import Any
 from .._dispatch.dispatcher import switched
 from .._dispatch.local import local
 from .._dispatch.overloads import OpOverload, ops
-from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .._tensor import Tensor
 from .._transforms.pytree import tree_map
@@ -40,15 +39,11 @@ class AutoFunctionalized:
             with switched(dispatch_modes=modes[:-1]):
                 recorded: tuple[Any, ...] = modes[-1].record_call(self, (op,), arguments)
                 return recorded
+        written = [op._operator.schema.parameters[place].name for place in op._operator.writes]
         copies = {name: tree_map(lambda leaf: registry["clone"].call(leaf) if isinstance(leaf, Tensor) else leaf,
-                                 arguments[name]) for name in written_names(op._operator) if name in arguments}
+                                 arguments[name]) for name in written if name in arguments}
         results = op(**{**arguments, **copies})
         return (*(results if isinstance(results, tuple) else (results,)), *copies.values())
-
-
-def written_names(op: Operator) -> list[str]:
-    """Return the names of the arguments that an operator writes."""
-    return [op.schema.parameters[place].name for place in op.writes]
 
 
 auto_functionalized = AutoFunctionalized()

@@ -133,14 +133,6 @@ def _to_beta(p: Any, q: Any) -> Tensor:
             - (a - 1) * MEAN_LOG[Uniform](p) - (b - 1) * _mean_xlogx(1 - p.high, 1 - p.low))
 
 
-def _to_continuous_bernoulli(p: Any, q: Any) -> Tensor:
-    return -p.mean * q.logits - (-q.probs).log1p() - q._cont_bern_log_norm()
-
-
-def _to_exponential(p: Any, q: Any) -> Tensor:
-    return q.rate * p.mean - q.rate.log()
-
-
 def _to_gamma(p: Any, q: Any) -> Tensor:
     mean_log = MEAN_LOG[_family(p, MEAN_LOG)](p)
     return (q.concentration.lgamma() - q.concentration * q.rate.log() - (q.concentration - 1) * mean_log
@@ -152,25 +144,9 @@ def _to_gumbel(p: Any, q: Any) -> Tensor:
     return q.scale.log() + (p.mean - q.loc) / q.scale + (q.loc / q.scale + log_mean_exp).exp()
 
 
-def _to_laplace(p: Any, q: Any) -> Tensor:
-    return (2 * q.scale).log() + _mean_distance(p, q.loc) / q.scale
-
-
 def _to_normal(p: Any, q: Any) -> Tensor:
     square = (p.variance + (p.mean - q.loc).pow(2)) / q.scale.pow(2)
     return 0.5 * (math.log(2 * math.pi) + square) + q.scale.log()
-
-
-def _to_pareto(p: Any, q: Any) -> Tensor:
-    return (q.alpha + 1) * MEAN_LOG[Uniform](p) - q.alpha.log() - q.alpha * q.scale.log()
-
-
-def _to_poisson(p: Any, q: Any) -> Tensor:
-    return q.rate - p.mean * q.rate.log()  # the factorials of 0 and 1 are 1
-
-
-def _to_uniform(p: Any, q: Any) -> Tensor:
-    return (q.high - q.low).log()
 
 
 def _family(p: Any, table: dict[type, Any]) -> type:
@@ -190,15 +166,16 @@ OUTSIDE: dict[tuple[type, type], Formula] = {
 #: By q: the cross entropy, and the families of p.
 CROSS: dict[type, tuple[Formula, tuple[type, ...]]] = {
     Beta: (_to_beta, (Uniform,)),
-    ContinuousBernoulli: (_to_continuous_bernoulli, (Beta, Uniform)),
-    Exponential: (_to_exponential, (Beta, ContinuousBernoulli, Gamma, Pareto, Uniform)),
+    ContinuousBernoulli: (lambda p, q: -p.mean * q.logits - (-q.probs).log1p() - q._cont_bern_log_norm(),
+                          (Beta, Uniform)),
+    Exponential: (lambda p, q: q.rate * p.mean - q.rate.log(), (Beta, ContinuousBernoulli, Gamma, Pareto, Uniform)),
     Gamma: (_to_gamma, (Beta, Exponential, Pareto, Uniform)),
     Gumbel: (_to_gumbel, (Exponential, Gamma, Normal, Uniform)),
-    Laplace: (_to_laplace, (Normal,)),
+    Laplace: (lambda p, q: (2 * q.scale).log() + _mean_distance(p, q.loc) / q.scale, (Normal,)),
     Normal: (_to_normal, (Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Pareto, Uniform)),
-    Pareto: (_to_pareto, (Uniform,)),
-    Poisson: (_to_poisson, (Bernoulli,)),
-    Uniform: (_to_uniform, (Beta, ContinuousBernoulli)),
+    Pareto: (lambda p, q: (q.alpha + 1) * MEAN_LOG[Uniform](p) - q.alpha.log() - q.alpha * q.scale.log(), (Uniform,)),
+    Poisson: (lambda p, q: q.rate - p.mean * q.rate.log(), (Bernoulli,)),  # the factorials of 0 and 1 are 1
+    Uniform: (lambda p, q: (q.high - q.low).log(), (Beta, ContinuousBernoulli)),
 }
 _LINE = (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)
 #: By p: the families of q that give no probability to some of what p does, whatever the parameters.

@@ -115,7 +115,7 @@ def _items(value: Any) -> Iterator[tuple[str, Any]] | None:
 def _row(value: Any) -> Row | None:
     """Return how an object is described and what is inside it; None if it is no object of a library."""
     if isinstance(value, GeneratorType):
-        return (_about_listing, _of_listing) if _listing(value) else None
+        return (lambda generator: f"what {generator.__qualname__} will yield", _of_listing) if _listing(value) else None
     for base in type(value).__mro__:
         if (row := ROWS.get((base.__module__, base.__qualname__))) is not None:
             return row
@@ -194,10 +194,6 @@ def _of_listing(generator: GeneratorType[Any, Any, Any]) -> Items:
     for i, item in enumerate(getattr(module, generator.__name__)(**given)):
         named = isinstance(item, tuple) and len(item) == 2
         yield (f"{item[0]!r}", item[1]) if named else (f"{i}", item)
-
-
-def _about_listing(generator: GeneratorType[Any, Any, Any]) -> str:
-    return f"what {generator.__qualname__} will yield"
 
 
 def _length(listed: Any) -> str:

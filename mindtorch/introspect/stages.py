@@ -226,7 +226,7 @@ def _parts(capture: Capture, numbers: dict[str, int]) -> Iterator[tuple[str, lis
         yield "ATen forward", [*graph_lines(capture.forward, origins), *([Line(ONE_SIZE, kind="note")] * at_one_size)]
     if capture.backward is not None:
         first = {node.name for node in capture.forward.graph.nodes}
-        tagged = {node.name for node in capture.joint.graph.nodes if _is_forward(node)}
+        tagged = {node.name for node in capture.joint.graph.nodes if node.meta.get("partitioner_tag") == "is_forward"}
         again = {node.name for node in capture.backward.graph.nodes
                  if node.op.startswith("call") and node.name in first | tagged and node.name not in capture.saved}
         yield "ATen backward", graph_lines(capture.backward, origins, again)
@@ -304,10 +304,6 @@ def has_symbols(module: Any) -> bool:
     """Return whether a size of a graph's inputs is a symbol."""
     types = [type_of_node(node) for node in module.graph.nodes if node.op == "placeholder"]
     return any(re.search(r"\[.*[a-z]", one) for one in types)
-
-
-def _is_forward(node: Any) -> bool:
-    return node.meta.get("partitioner_tag") == "is_forward"
 
 
 def aten_origins(modules: list[Any], numbers: dict[str, int]) -> dict[str, tuple[int, ...]]:

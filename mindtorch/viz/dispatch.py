@@ -41,7 +41,8 @@ def dispatch_page(events: Sequence[DispatchEvent], asked: Mapping[int, Asked] | 
     """
     if not events:
         return page(tag("div", "no operator was dispatched", class_="mt-soft"), kind="dispatch")
-    has_kernels = any(map(_kernel_file, events))
+    # PyTorch's generated files exist only where it was built
+    has_kernels = any(os.path.isabs(event.file) and os.path.exists(event.file) for event in events)
     longest = max(event.duration for event in events) or 1
     body = _Body(_Shared(longest, first, modules or {}, has_kernels, [MAX_ROWS, MAX_FOLDED]))
     for run in by_line(events, asked):
@@ -186,11 +187,6 @@ class _Body:
 
 def _head(has_kernels: bool) -> list[str]:
     return ["operator", "inputs → outputs", "keys looked at", *(["kernel"] if has_kernels else []), "time"]
-
-
-def _kernel_file(event: DispatchEvent) -> bool:
-    """Return True if there is a kernel's file to look at: PyTorch's generated ones exist where it was built."""
-    return os.path.isabs(event.file) and os.path.exists(event.file)
 
 
 def _total(events: Sequence[DispatchEvent]) -> int:

@@ -103,7 +103,8 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
     """Describe each output; return the tensors, too, that are no outputs, but that several outputs are views of."""
     functional = [output for output in outputs if isinstance(output, FunctionalTensor)]
     aliases = Counter(id(output._memory) for output in functional)
-    parts = Counter(id(output._memory) for output in functional if _is_one_of_several(output))
+    parts = Counter(id(output._memory) for output in functional  # of views made together, as by ``unbind``
+                    if output._views and output._views[-1].number is not None)
     input_of = {id(memory): i for i, memory in reversed([*enumerate(memories)]) if memory is not None}
     output_of = {id(output): i for i, output in reversed([*enumerate(outputs)]) if isinstance(output, Tensor)}
     argument_of = {id(arg): i for i, arg in enumerate(args) if isinstance(arg, Tensor)}
@@ -179,11 +180,6 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
         is_requiring_leaf = isinstance(output, Tensor) and output.requires_grad and not has_history
         found[i] = OutputAliasInfo(output_type, type(output), base, has_history, views, is_requiring_leaf)
     return [found[i] for i in range(len(outputs))], bases
-
-
-def _is_one_of_several(output: FunctionalTensor) -> bool:
-    """Return True for a view that was made together with others, as by ``unbind``."""
-    return bool(output._views) and output._views[-1].number is not None
 
 
 def part_of(output: FunctionalTensor, others: list[Any]) -> Any:

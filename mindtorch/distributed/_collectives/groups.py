@@ -184,7 +184,7 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
                            "MPI: pip install mpi4py mpich")
     timeout = default_pg_timeout if timeout is None else timeout
     seconds = timeout.total_seconds()
-    if started_by_mpi() or _in_mpi():
+    if started_by_mpi() or "mpi4py.MPI" in sys.modules:  # the latter from a group before
         expected_rank, expected_size = _expected("RANK", rank), _expected("WORLD_SIZE", world_size)
         if launcher.line is not None:
             _assemble(launcher.line, seconds)
@@ -220,11 +220,6 @@ def _expected(variable: str, given: int) -> int:
             return int(os.environ[name])
     raise ValueError(f"Error initializing torch.distributed using env:// rendezvous: environment variable {variable} "
                      "expected, but not set")
-
-
-def _in_mpi() -> bool:
-    """Return whether this process is one of MPI's, from a group before."""
-    return "mpi4py.MPI" in sys.modules
 
 
 def _assemble(line: launcher.Line, seconds: float) -> None:

@@ -64,11 +64,6 @@ def _rewrite(root: Any) -> Any:
     rewritten = type("RewrittenModule", (Module,), {"forward": forward})()
     for name, value in vars(root).items():
         vars(rewritten)[name] = copy.copy(value)
-    rewritten._modules = {name: module if module is None else _rewrite(module) if _is_plain(module) else module
+    rewritten._modules = {name: module if module is None or Tracer().is_leaf_module(module, "") else _rewrite(module)
                           for name, module in root._modules.items()}
     return rewritten
-
-
-def _is_plain(module: Module) -> bool:
-    """Return True for a module of a user, which is traced, and not a leaf."""
-    return not Tracer().is_leaf_module(module, "")

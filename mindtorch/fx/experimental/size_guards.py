@@ -180,16 +180,11 @@ def guards_in_words(env: ShapeEnv, placeholders: Sequence[Any], sources: Sequenc
     return conditions(env, placeholders, sources, described, WordPrinter)
 
 
-def argument_sources(count: int) -> list[Source]:
-    """Return sources for arguments known by their position."""
-    return [LocalSource(f"t{i}") for i in range(count)]
-
-
 def produce_guards_expression(env: ShapeEnv, placeholders: Sequence[Any], *, guards: Any = None,
                               ignore_static: bool = True) -> str | None:
     """Return one Python expression of the conditions on the locals ``L['t0']``, ...; None if there are none."""
-    found = produce_guards(env, placeholders, argument_sources(len(placeholders)), ignore_static=ignore_static)
-    return " and ".join(found) or None
+    sources = [LocalSource(f"t{i}") for i in range(len(placeholders))]
+    return " and ".join(produce_guards(env, placeholders, sources, ignore_static=ignore_static)) or None
 
 
 def evaluate_guards_expression(code: str, args: Sequence[Any]) -> bool:

@@ -174,7 +174,8 @@ def _rates(name: str, optimizer: Any) -> Iterator[Finding]:
     kind = type(optimizer).__name__
     rates = [(rate, group.get("initial_lr", 0)) for group in optimizer.param_groups
              if isinstance(rate := group.get("lr"), (int, float))]
-    if any(rate == 0 for rate, _ in rates) and _is_first(optimizer):
+    scheduled = any("initial_lr" in group for group in optimizer.param_groups)
+    if any(rate == 0 for rate, _ in rates) and not scheduled:  # a scheduler may rightly lower it to 0
         yield Finding("no learning rate", f"the learning rate of {name} is 0",
                       "Each step adds the learning rate times a direction: nothing changes.",
                       (Fix("choose one", "optim.SGD(model.parameters(), lr=0.1)"),),
@@ -196,11 +197,6 @@ def _rates(name: str, optimizer: Any) -> Iterator[Finding]:
             "rate, whatever the loss is like: weights are of the size of 0.1.",
             (Fix("begin with the default", f"optim.{kind}(model.parameters(), lr=0.001)"),),
             (Groups((Group("lr", (str(largest),), CLASH), Group("often", ("0.001",), GOOD))),))
-
-
-def _is_first(optimizer: Any) -> bool:
-    """Return True if no scheduler set the rate, since one may rightly lower it to 0."""
-    return not any("initial_lr" in group for group in optimizer.param_groups)
 
 
 def of_losses(losses: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[Finding]:

@@ -88,10 +88,6 @@ def native_dropout(x: np.ndarray, p: float, train: bool | None) -> tuple[np.ndar
     return x * mask * x.dtype.type(0.0 if p == 1 else 1 / (1 - p)), mask
 
 
-def up_to(generator: Generator, n: int, dtype: np.dtype, high: int) -> np.ndarray:
-    return integers.random_from_to(generator, n, dtype, 0, high)
-
-
 def bernoulli(p: np.ndarray, generator: Generator | None = None) -> np.ndarray:
     """Draw zeros and ones; few by one comparison, if all probabilities are in range."""
     if 0 < p.size <= FEW and p.dtype.char in "fd" and p.flags.c_contiguous and ((p >= 0) & (p <= 1)).all():
@@ -158,7 +154,7 @@ CPU_KERNELS.update({
     "uniform_": drawn(sampling.uniform, 0.0, 1.0),
     "random_": drawn(integers.random),
     "random_.from": drawn(integers.random_from_to, 0, None),
-    "random_.to": drawn(up_to, None),
+    "random_.to": drawn(lambda generator, n, dtype, high: integers.random_from_to(generator, n, dtype, 0, high), None),
     "bernoulli_.float": bernoulli_,
     "bernoulli_.Tensor": bernoulli_tensor,
     "exponential_": drawn(sampling.exponential, 1.0),
