@@ -575,7 +575,8 @@ def repeat(self: Tensor, repeats: Ints) -> Tensor:
     shape = (*(1,) * extra, *self.shape)
     target = check_sizes(tuple(n * times for n, times in zip(shape, repeats, strict=True)))
     pairs = view(self, tuple(n for size in shape for n in (1, size)))
-    wide = expand(pairs, tuple(n for pair in zip(repeats, shape, strict=True) for n in pair))
+    counts = [max(times, 0) if times.__class__ is int else times for times in repeats]  # -1 of no rows
+    wide = expand(pairs, tuple(n for pair in zip(counts, shape, strict=True) for n in pair))
     return _unsafe_view(clone(wide, "contiguous_format"), target)
 
 
