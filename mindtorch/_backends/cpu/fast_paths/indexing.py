@@ -81,15 +81,10 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
         if given.shape != (*places, *array.shape[1 if one else len(key):]):
             return None
     if accumulate:
-        add_at(array, key, given)
+        quietly(np.add.at, array, key, given)  # an error is raised before anything is written
     else:
         array[key] = given
     return self
-
-
-def add_at(array: ndarray, places: Any, values: Any) -> None:
-    """Add values at indices. Errors are raised before anything is written."""
-    quietly(np.add.at, array, places, values)
 
 
 @fast_path
