@@ -222,6 +222,7 @@ ENDING_IN_VIEWS: dict[str, Callable[[Any, Any], Any]] = {
     "adaptive_max_pool1d and places": lambda t, x: t.nn.functional.adaptive_max_pool1d(x, 2, return_indices=True),
     "inner": lambda t, x: t.inner(x, x[0]),
     "inner of vectors": lambda t, x: t.inner(x[0, 0], x[0, 0]),
+    "inner of no elements": lambda t, x: t.inner(x[..., :0], x[0, 0, :0]),
     "inner of matrices": lambda t, x: t.inner(x[0], x[1]),
     "tensordot": lambda t, x: t.tensordot(x, x, ([1, 2], [1, 2])),
     "repeat_interleave": lambda t, x: x.repeat_interleave(2),

@@ -646,9 +646,9 @@ def argument(name: str) -> Callable[..., Spec]:
 
 
 def meta_hash_tensor(self: Tensor, dim: Sequence[int] = (), keepdim: bool = False, mode: int = 0) -> Spec:
-    check(mode == 0, lambda: f"Unknown hash_tensor mode: {mode}")
     check_elements("hash_tensor", self, dim)
     shape = reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim)
+    check(mode == 0, lambda: f"Unknown hash_tensor mode: {mode}")
     check_takes(self._dtype.category < COMPLEX and self._dtype.name not in RARE, "xor_sum_cpu", self._dtype)
     return Spec(shape, uint64)
 

@@ -259,7 +259,8 @@ def matmul(left: ndarray, right: ndarray) -> Product | None:
 
 def inner(left: ndarray, right: ndarray) -> Product | None:
     """Prepare a product over the last dimensions."""
-    if not left.ndim or not right.ndim or not are_floats(left, right) or left.shape[-1] != right.shape[-1]:
+    if not left.ndim or not right.ndim or not are_floats(left, right) or left.shape[-1] != right.shape[-1] or (
+            not left.size or not right.size):
         return None
     count, shape = right.shape[-1], left.shape[:-1] + right.shape[:-1]
     return lambda left, right: left.reshape(-1, count).dot(right.reshape(-1, count).T).reshape(shape)
