@@ -22,7 +22,7 @@ from ..rows import MOST, Prepared, by_matrix
 from ..taps import region_places, region_sums, regions
 from ..windows import Array, Ints, keys_of_positions, middle, padded, room
 from . import AT_ONCE, CPU_KERNELS
-from .reduction import WIDENED, is_half, mean, to_opmath
+from .reduction import is_half, mean, to_opmath
 from .writes import extreme, scatter_add_
 
 
@@ -416,7 +416,7 @@ def adaptive_avg_pool(dims: int) -> Prepared:
             if set(output_size) == {1} and x.size:
                 return np.asarray(mean(x.reshape(*x.shape[:-dims], -1), (x.ndim - dims,))).reshape(
                     *x.shape[:-dims], *output_size)
-            return averaged(x.astype(np.float64) if x.size < WIDENED else x).astype(narrow, copy=False)
+            return averaged(x).astype(narrow, copy=False)
 
         if x.size > 4 * MOST or set(output_size) == {1}:
             return run
