@@ -32,6 +32,14 @@ def twice(t: Any, x: Any, *shape: int) -> Any:
     return t.cat([x, x + 1]).view(shape or (-1, 640))
 
 
+def classified(t: Any, x: Any) -> Any:
+    """Return losses of label sequences of several lengths, and the gradients."""
+    logits = x.reshape(-1)[:40 * 3 * 8].view(40, 3, 8).double().requires_grad_()
+    labels = t.tensor([[1, 1, 2, 7, 3], [4, 5, 4, 5, 0], [6, 0, 0, 0, 0]])
+    losses = t.nn.functional.ctc_loss(logits.log_softmax(-1), labels, [40, 23, 9], [5, 4, 1], reduction="none")
+    return t.cat([losses.detach(), *[grad.reshape(-1) for grad in t.autograd.grad(losses.sum(), logits)]])
+
+
 def in_units(x: Any) -> Any:
     """Divide the columns by their largest elements."""
     return x / x.abs().amax(0)
@@ -143,6 +151,7 @@ CHOSEN = {
         "add_at_rows_{} of elements": lambda t, x: t.ones(640, dtype=x.dtype).index_put_(
             (scattered(t, x),), x, accumulate=True),
         "multiply_at_rows_{}": lambda t, x: x[:100].index_reduce(0, scattered(t, x)[:, 0] % 100, x, "prod")}),
+    "add_paths": classified,
     "cube": lambda t, x: x**3,
     "threshold_backward": lambda t, x: t.ops.aten.threshold_backward(x, x.flip(1), 0.5),
     "sum_lines": lambda t, x: twice(t, x).abs().sum(1),
@@ -168,7 +177,7 @@ CHOSEN = {
 }
 #: What they compute in another order than NumPy.
 REORDERED = {*[f"{name}_{kind}" for name in ("polynomial", "digamma", "sum_losses") for kind in FLOATS.split()],
-             "product_of_lines", "moments_of_lines", "moments_of_columns", "sum_lines",
+             "add_paths", "product_of_lines", "moments_of_lines", "moments_of_columns", "sum_lines",
              "sum_float16_lines", "sum_bfloat16_lines"}
 
 

@@ -248,6 +248,7 @@ normalise, normalise_backward = Loop("normalise", least=SOME), Loop("normalise_b
 scale_channels = Loop("scale_channels", True)
 lstm_step, lstm_step_backward, gru_step, gru_step_backward = (
     Loop(name, least=SOME) for name in ("lstm_step", "lstm_step_backward", "gru_step", "gru_step_backward"))
+add_paths = Loop("add_paths", waits=True)
 layer_norm, layer_norm_backward = Loop("layer_norm", least=FEW << 1), Loop("layer_norm_backward", least=FEW << 1)
 softmax_down, log_softmax_down = Loop("softmax_down"), Loop("log_softmax_down")
 softmax_backward_down, log_softmax_backward_down = Loop("softmax_backward_down"), Loop("log_softmax_backward_down")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._base import loops
 from ...._base.layout import Ints
 from . import CPU_KERNELS
 
@@ -46,25 +47,40 @@ def skips(state: np.ndarray, blank: int) -> np.ndarray:
     return (state[:, 2:] != blank) & (state[:, 2:] != state[:, :-2])
 
 
+PASSES = 16  #: of NumPy, for a step
+
+
+def paths(probs: np.ndarray, may_skip: np.ndarray, first: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return the log probabilities of all paths to each state, (time, batch, states), given those of the states; paths
+    of a sample begin at a time of its own with the factors ``first``.
+    """
+    out = np.full(probs.shape, -np.inf)
+    if loop := loops.add_paths.compiled(PASSES * (probs.size + CALL * len(probs))):
+        loop(np.ascontiguousarray(probs), may_skip.astype(np.uint8), np.ascontiguousarray(first), starts, out)
+        return out
+    for t, now in enumerate(out):
+        now[:] = np.where(starts[:, None] == t, first, arrived(out[t - 1], may_skip) if t else -np.inf) + probs[t]
+    return out
+
+
+CALL = 1 << 10  #: elements that NumPy computes in the time of a call
+
+
 def ctc_loss(log_probs: np.ndarray, targets: np.ndarray, input_lengths: Ints, target_lengths: Ints, blank: int = 0,
              zero_infinity: bool = False) -> tuple[Any, Any]:
     """Compute the forward pass, in double precision since logarithms of many factors accumulate."""
     log_probs = log_probs.astype(np.float64)
     times, batch, labels = log_probs.shape
     state = states(targets, target_lengths, blank, labels)
-    probs, may_skip = at_states(log_probs, state), skips(state, blank)
-    alpha = np.full((batch, times + 1, state.shape[1] + 1), -np.inf, log_probs.dtype)  # padded in time and state
-    alpha[:, 0, 0] = 0
-    first = np.full((batch, state.shape[1]), -np.inf, log_probs.dtype)
-    first[:, :2] = 0
-    for t in range(times):
-        alpha[:, t + 1, 1:] = (arrived(alpha[:, t, 1:], may_skip) if t else first) + probs[t]
-    rows, last = np.arange(batch), 2 * np.array(target_lengths)
-    ends = alpha[rows, np.array(input_lengths)]
-    likely = np.logaddexp(ends[rows, last + 1], np.where(last > 0, ends[rows, last], -np.inf))
+    first = np.where(np.arange(state.shape[1]) < 2, 0, np.full((batch, 1), -np.inf))
+    alpha = paths(at_states(log_probs, state), skips(state, blank), first, np.zeros(batch, np.int64))
+    rows, last, lengths = np.arange(batch), 2 * np.array(target_lengths), np.array(input_lengths)
     nothing = np.where(last == 0, 0, -np.inf)  # with an input of length 0, only an empty target has a path
-    loss = -np.where(np.array(input_lengths) > 0, likely, nothing)
-    return loss, alpha[:, 1:, 1:]
+    likely = nothing
+    if times:
+        ends = alpha[np.maximum(lengths, 1) - 1, rows]
+        likely = np.logaddexp(ends[rows, last], np.where(last > 0, ends[rows, last - 1], -np.inf))
+    return -np.where(lengths > 0, likely, nothing), alpha.swapaxes(0, 1)
 
 
 def ctc_loss_backward(grad: np.ndarray, log_probs: np.ndarray, targets: np.ndarray, input_lengths: Ints,
@@ -73,16 +89,11 @@ def ctc_loss_backward(grad: np.ndarray, log_probs: np.ndarray, targets: np.ndarr
     log_probs = log_probs.astype(np.float64)
     times, batch, labels = log_probs.shape
     state = states(targets, target_lengths, blank, labels)
-    probs = at_states(log_probs, state)
-    may_skip = skips(state[:, ::-1], blank)
-    last, ends = 2 * np.array(target_lengths)[:, None], np.array(input_lengths)[:, None] - 1
-    places = np.arange(state.shape[1])
-    final = np.where((places == last) | (places == last - 1), 0, -np.inf).astype(log_probs.dtype)
-    through = np.empty((times, batch, state.shape[1]), log_probs.dtype)
-    beta = np.full((batch, state.shape[1]), -np.inf, log_probs.dtype)
-    for t in reversed(range(times)):
-        beta = np.where(t == ends, final, arrived(beta[:, ::-1], may_skip)[:, ::-1]) + probs[t]
-        through[t] = alpha[:, t] + beta
+    last, ends, places = 2 * np.array(target_lengths)[:, None], np.array(input_lengths) - 1, np.arange(state.shape[1])
+    final = np.where((places == last) | (places == last - 1), 0, -np.inf)
+    turned = at_states(log_probs, state)[::-1, :, ::-1]  # paths from the end
+    beta = paths(turned, skips(state[:, ::-1], blank), final[:, ::-1], times - 1 - ends)[::-1, :, ::-1]
+    through = alpha.swapaxes(0, 1) + beta
     most = through.max(-1, keepdims=True)
     most = np.where(np.isfinite(most), most, 0)
     share = np.zeros(log_probs.shape, log_probs.dtype)
@@ -91,7 +102,7 @@ def ctc_loss_backward(grad: np.ndarray, log_probs: np.ndarray, targets: np.ndarr
     with np.errstate(divide="ignore", invalid="ignore"):
         result = np.exp(log_probs) - np.exp(np.log(share) + most + loss[:, None] - log_probs)
     result *= grad[:, None]
-    unread = np.arange(times)[:, None] > ends.T
+    unread = np.arange(times)[:, None] > ends
     result[unread | (zero_infinity & np.isinf(loss))] = 0
     return result
 

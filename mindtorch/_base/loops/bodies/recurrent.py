@@ -1,6 +1,7 @@
 """Steps of recurrent networks."""
 from __future__ import annotations
 
+from math import exp as exp_of, inf, log
 from typing import Any
 
 from numba import njit
@@ -127,3 +128,24 @@ def gru_step_backward(states: Any, hidden: Any, grad_output: Any, grad_hidden: A
             of_kept[i] = of_candidate[i] * reset[i]
         of_sigmoid(of_candidate, kept, reset, gates[row, 1])
         of_sigmoid(of_hidden, change, update, gates[row, 2])
+
+
+@loop("float64[:,:,::1]", "uint8[:,::1]", "float64[:,::1]", "int64[::1]", "float64[:,:,::1]")
+def add_paths(probs: Any, may_skip: Any, first: Any, starts: Any, out: Any) -> None:
+    """Add up the probabilities, given and returned as logarithms (time, batch, states), of paths that stay in a state,
+    come from the one before, or from the second before where they may skip.
+    """
+    for row in range(probs.shape[1]):
+        for t in range(starts[row], len(probs)):
+            factor, now, before = probs[t, row], out[t, row], out[t - 1, row]
+            for i in range(len(now)):
+                if t == starts[row]:
+                    now[i] = first[row, i] + factor[i]
+                    continue
+                one, two = before[i - 1] if i > 0 else -inf, before[i - 2] if i > 1 and may_skip[row, i - 2] else -inf
+                most = before[i]
+                most = one if one > most else most
+                most = two if two > most else most
+                if abs(most) != inf:
+                    most += log(exp_of(before[i] - most) + exp_of(one - most) + exp_of(two - most))
+                now[i] = most + factor[i]
