@@ -330,6 +330,10 @@ def output_differences(ours: Any, theirs: Any, exact: list[Any], mode: str, leas
                 yield f"{where}{text}"
 
 
+def shapes_in(outcome: Outcome) -> list[tuple[int, ...]]:
+    return [tuple(t.shape) for t in tensors_in(outcome.value)]
+
+
 def compare(mode: str, drawn: Drawn, theirs_by: Way = AS_DRAWN, ours_by: Way = AS_DRAWN,
             mark: Callable[[str], None] = lambda text: None) -> list[str]:
     """Run a program in both libraries, and in PyTorch in double precision, and return in what ours differs."""
@@ -351,7 +355,7 @@ def compare(mode: str, drawn: Drawn, theirs_by: Way = AS_DRAWN, ours_by: Way = A
     least = EPSILON[name] * (4 if mode in TWICE and name in HALVES else 1)
     if not found and theirs.error is None:
         found = [*output_differences(ours.value, theirs.value, [], mode, least)]
-    if not any("value: " in text or OUTSIDE in text for text in found):
+    if not any("value: " in text or "shape: " in text or OUTSIDE in text for text in found):
         return found
     dtype, step = getattr(torch, name), least / 8
     torch.set_default_dtype(torch.float64)
@@ -362,4 +366,6 @@ def compare(mode: str, drawn: Drawn, theirs_by: Way = AS_DRAWN, ours_by: Way = A
         torch.set_default_dtype(torch.float32)
     if ours.error or theirs.error:
         return [] if ours.kind() in [other.kind() for other in exact] else found
+    if any("shape: " in text for text in found):  # of what counts rounded numbers
+        return [] if shapes_in(ours) in map(shapes_in, exact) else found
     return [*output_differences(ours.value, theirs.value, [other.value for other in exact], mode, least)]
