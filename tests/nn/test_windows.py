@@ -419,3 +419,14 @@ def test_native_channel_shuffle_is_seen_as_an_operator_of_its_own(t: Any) -> Non
     with Names():
         made = t.nn.functional.native_channel_shuffle(x, 2)
     assert made.flatten().tolist() == [0, 1, 4, 5, 2, 3, 6, 7] and seen == ["aten.native_channel_shuffle.default"]
+
+
+@pytest.mark.parametrize("settings", [
+    {"padding": 1}, {"stride": (2, 1), "padding": (0, 2)}, {"dilation": (1, 2), "stride": 3}], ids=str)
+def test_columns_of_large_images_are_added_up_in_pytorchs_order(settings):
+    x = torch.from_numpy(RNG.random((3, 2, 40, 31), np.float32))
+    columns = torch.nn.functional.unfold(x, 3, **settings)
+    mine = port(columns, mindtorch)
+    for _ in range(3):  # a plan computes all but the first
+        assert_same(mindtorch.nn.functional.fold(mine, (40, 31), 3, **settings),
+                    torch.nn.functional.fold(columns, (40, 31), 3, **settings), rtol=0, atol=0)

@@ -15,7 +15,7 @@ from ...._storage import allocate, out_of_host_memory
 from ...common.blocks import LARGE, SMALL, each_block
 from ..fast_paths import held
 from ..rows import MOST, Prepared, Rows, moving, repeating
-from ..windows import Ints, keys_of_positions
+from ..windows import Ints, keys_of_positions, middle
 from . import AT_ONCE, CPU_KERNELS, MOVES
 from .reduction import summed
 
@@ -300,16 +300,37 @@ def placed(grad: Array, input_sizes: Ints, dim: int, *place: int) -> Callable[[A
 
 def col2im(x: Array, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints,
            stride: Ints) -> Callable[[Array], Array] | None:
-    """Prepare sums of columns: the target of each of their elements, but of padding."""
-    if x.size > MOST or x.dtype.char not in "fd":
+    """Prepare sums of columns: the target of each of few elements, but of padding; or the places of all that are at one
+    place of their windows.
+    """
+    if x.dtype.char not in "fd" or not x.size:
         return None
     shape = *x.shape[:-2], x.shape[-2] // prod(kernel_size), *output_size
     size, planes = prod(output_size), prod(shape[:-2])
-    wide = np.pad(np.arange(size).reshape(output_size), [(pad, pad) for pad in padding], constant_values=-1)
+    room = tuple([n + 2 * pad for n, pad in zip(output_size, padding, strict=True)])
     out = tuple([(n - step * (length - 1) - 1) // far + 1
-                 for n, step, length, far in zip(wide.shape, dilation, kernel_size, stride, strict=True)])
-    table = np.stack([wide[key].ravel() for key in keys_of_positions(out, kernel_size, stride, dilation)])
-    return added(np.where(table < 0, -1, table + np.arange(planes)[:, None, None] * size), shape)
+                 for n, step, length, far in zip(room, dilation, kernel_size, stride, strict=True)])
+    keys = keys_of_positions(out, kernel_size, stride, dilation)
+    if x.size <= MOST:
+        wide = np.pad(np.arange(size).reshape(output_size), [(pad, pad) for pad in padding], constant_values=-1)
+        table = np.stack([wide[key].ravel() for key in keys])
+        return added(np.where(table < 0, -1, table + np.arange(planes)[:, None, None] * size), shape)
+
+    def run(x: Array) -> Array:
+        columns, images = x.reshape(planes, len(keys), *out), allocate((planes, *output_size), x.dtype)
+
+        def work(some: slice) -> None:
+            given = columns[some]
+            wide = np.zeros((len(given), *room), x.dtype)
+            for k, key in enumerate(keys):
+                target = wide[key]
+                np.add(target, given[:, k], out=target)
+            images[some] = middle(wide, padding, output_size)
+
+        each_block(work, planes, max(SMALL * planes // x.size, 1), x.size)
+        return images.reshape(shape)
+
+    return run
 
 
 def trace(x: Array) -> Rows | None:
