@@ -240,10 +240,9 @@ operator("_to_sparse_bsc", composite=compressing.to_bsc, self=to_sparse_backward
 
 
 def sparse_mask_backward(grad: Tensor, self: Tensor, mask: Tensor) -> Tensor:
-    """Return the gradient where the mask has values, in the layout of the input."""
-    if self.layout is strided:
-        return grad.to_dense()
-    return sparse_mask(grad, self) if grad.layout is not self.layout else grad
+    """Return the gradient where the mask has values, strided if the input is."""
+    masked = sparse_mask(grad, mask)
+    return masked.to_dense() if self.layout is strided else masked
 
 
 operator("sparse_mask", self=sparse_mask_backward)

@@ -153,7 +153,8 @@ def zeros_like(self: Tensor, dtype: DType | None = None, layout: Any = None, dev
     if layout is not None and layout.name == "strided":
         made = zeros(tuple(self.shape), dtype, None, device)
         return made if memory_format is None else made.contiguous(memory_format=memory_format)
-    check(getattr(memory_format, "name", memory_format) in (None, "preserve_format"),
+    known = (None,) if self.layout is sparse_coo else (None, "preserve_format")
+    check(getattr(memory_format, "name", memory_format) in known,
           "memory format option is only supported by strided tensors")
     if layout is not None and layout is not self.layout:
         sparse_dim = self.ndim - parts.dense_dim if layout is sparse_coo else None
