@@ -50,6 +50,8 @@ ELEMENTS = {
     "leaky": lambda t, x, y: t.ops.aten.leaky_relu_backward(x, y, -0.0, False),
     "leaky by each": lambda t, x, y: t.ops.aten._prelu_kernel(x, y),
     "threshold": lambda t, x, y: t.nn.functional.threshold(x, 0.5, -0.0),
+    "hardsigmoid": lambda t, x, y: t.nn.functional.hardsigmoid(x),
+    "hardswish": lambda t, x, y: t.nn.functional.hardswish(x),
     "clamp": lambda t, x, y: x.clamp(-0.0, 0.0), "clamp to NaN": lambda t, x, y: x.clamp(t.nan, 1),
     "clamp by each": lambda t, x, y: x.clamp(y, y.flip(0)), "clamp by six": lambda t, x, y: t.nn.functional.relu6(x),
     "lerp": lambda t, x, y: x.lerp(y, 0.3), "lerp near the end": lambda t, x, y: x.lerp(y, 0.7),

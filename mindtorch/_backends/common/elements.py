@@ -25,6 +25,11 @@ def number(value: Any, dtype: np.dtype) -> np.ndarray:
     return np.asarray(value, dtype)
 
 
+def element(value: Any, dtype: np.dtype) -> np.ndarray:
+    """Return a number or 0-d array as a 0-d array, of a zero of its sign."""
+    return number(value, dtype) if value and value.__class__ is not np.ndarray else np.asarray(value, dtype)
+
+
 def looped(family: dict[str, loops.Loop], given: tuple[Any, ...], numbers: tuple[int, ...] = ()) -> Any:
     """Compute a function of arrays of one dtype, which broadcast, and of numbers, by the loop of their dtype's letter,
     or, of its name, of the bits of half precision; None without one.

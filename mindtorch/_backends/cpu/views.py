@@ -150,8 +150,10 @@ def by_layout(general: Rows, apart: bool = False) -> Rows:
                 return self._view_by(step, apart)
             except ValueError:  # a view without elements may begin behind the end, which NumPy refuses
                 return general(self, *args)
+        if step is None:  # as known from before
+            return general(self, *args)
         plans.missed += 1
-        return general(self, *args) if step is None else learn(self, args, key)
+        return learn(self, args, key)
 
     return view
 

@@ -236,7 +236,7 @@ arithmetic_of_lines = {
     "divide": (Loop("divide_by_lines", True), Loop("divide_lines", True))}
 box_muller = Loop("box_muller", True)
 sigmoid, silu, silu_backward = Loop("sigmoid"), Loop("silu"), Loop("silu_backward")
-hardswish, hardswish_backward = Loop("hardswish", True), Loop("hardswish_backward", True)
+hardswish_backward = Loop("hardswish_backward", True)
 #: Of which NumPy's vectors lose up to three units in the last place, in as much time.
 angles = {np.arcsin: Loop("asin", least=LARGE >> 1), np.arccos: Loop("acos", least=LARGE >> 1),
           np.arctan: Loop("atan", least=LARGE >> 1)}
@@ -275,7 +275,7 @@ sample = ByDType("sample", True)
 #: Functions of each element, by the loop's name.
 elements = {name: ByDType(name, True, "fdil" if name == "addcmul" else "fd") for name in (
     "sign", "angle", "heaviside", "nextafter", "softshrink", "clamp", "lerp", "threshold", "outside", "leaky",
-    "addcmul", "addcdiv")}
+    "addcmul", "addcdiv", "hardsigmoid", "hardswish")}
 attention = Loop("attention", least=1 << 8)
 #: Convolutions without im2col, and products of matrices; for processors whose vectors they are written for
 #: (``has_wide_vectors``).

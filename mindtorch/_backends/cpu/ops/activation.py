@@ -11,7 +11,7 @@ from ...._base import loops
 from ...._base.loops.coefficients import ARTANH_ERF, float32s
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
-from ...common.elements import by_loop, number
+from ...common.elements import by_loop, element, number
 from ...common.half import number_in
 from ...random import sampling
 from ...random.default import default_generator
@@ -226,10 +226,12 @@ def hardswish_backward(grad: Any, x: Any) -> Any:
 
 
 def softplus(x: Any, beta: Any = 1, threshold: Any = 20) -> Any:
+    bound = element(threshold, x.dtype)
     if beta == 1:  # skip both factors
-        return np.where(np.greater(x, threshold), x, np.log1p(np.exp(x)))
-    scaled = x * beta
-    return np.where(np.greater(scaled, threshold), x, np.log1p(np.exp(scaled)) / beta)
+        return np.where(np.greater(x, bound), x, np.log1p(np.exp(x)))
+    factor = element(beta, x.dtype)
+    scaled = x * factor
+    return np.where(np.greater(scaled, bound), x, np.log1p(np.exp(scaled)) / factor)
 
 
 def softplus_backward(grad: Any, x: Any, beta: Any, threshold: Any) -> Any:
@@ -343,9 +345,9 @@ CPU_KERNELS.update({
     "silu_backward": in_blocks(silu_backward, 2, loop=loops.silu_backward),
     "mish": in_blocks(mish),
     "mish_backward": in_blocks(mish_backward, 2),
-    "hardsigmoid": in_blocks(hardsigmoid),
+    "hardsigmoid": by_loop("hardsigmoid", in_blocks(hardsigmoid)),
     "hardsigmoid_backward": lambda grad, x: within(grad * np.float32(1 / 6), x, -3, 3),  # as ATen rounds it
-    "hardswish": in_blocks(hardswish, loop=loops.hardswish),
+    "hardswish": by_loop("hardswish", in_blocks(hardswish)),
     "hardswish_backward": in_blocks(hardswish_backward, 2, loop=loops.hardswish_backward),
     "leaky_relu_backward": lambda grad, x, slope, is_result: leaky(grad, x, slope),
     "softplus": in_blocks(softplus),

@@ -23,6 +23,7 @@ from . import CPU_KERNELS
 from .comparison import of_kinds
 
 FEW = 1 << 8  #: elements of an array for which several NumPy calls repay a slow one
+MOST = 3e38  #: a number that float32 holds
 #: The factors that turn exponents of e into exponents of 2, by sign.
 LOG2_E = {sign: np.asarray(sign * log2(e), np.float32) for sign in (1, -1)}
 
@@ -78,7 +79,16 @@ def scaled(x: Any, factor: Any) -> Any:
 def with_factor(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the row of a function of three arrays and a factor."""
     row = by_loop(name, function)
-    return lambda x, first, second, value=1: row(x, first, second, held(value, x.dtype))
+
+    def scaling(x: Any, first: Any, second: Any, value: Any = 1) -> Any:
+        if value.__class__ is not float or x.dtype.char not in "fd" or not -MOST < value < MOST:
+            if value.__class__ is int and value == 1 and x.size < FEW:
+                return function(x, first, second)  # two calls
+            value = held(value, x.dtype)
+        return row(x, first, second, value)
+
+    scaling.is_new = True  # type: ignore[attr-defined]
+    return scaling
 
 
 def divided_by(function: Callable[[Any, Any], Any], family: dict[str, loops.Loop]) -> Callable[[Any, Any], Any]:
@@ -210,8 +220,12 @@ def ldexp(x: Any, exponent: Any) -> Any:
 
 
 def sinc(x: Any) -> Any:
-    y = np.multiply(x, pi)
-    return np.where(np.equal(x, 0), 1, np.sin(y) / y)
+    y = np.multiply(x, number(pi, x.dtype))
+    out = np.asarray(np.sin(y))
+    np.divide(out, y, out)
+    if np.count_nonzero(zeros := np.equal(x, number(0, x.dtype))):
+        out[zeros] = 1
+    return out
 
 
 def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False, loop: loops.Loop | None = None,

@@ -554,7 +554,7 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray, both: bool = F
             wide = x.astype(double).ravel()
             middle = wide.dot(ones) / number
             wide -= middle
-            found = np.vdot(wide, wide).real / divisor
+            found = (np.vdot(wide, wide).real if is_complex else wide.dot(wide)) / divisor
             spread = real.type(finish(found))
             if not both:
                 return spread

@@ -74,13 +74,6 @@ def silu_backward_of(grad: Any, x: Any) -> Any:
 
 
 @njit
-def hardswish_of(x: Any) -> Any:
-    shifted = x + f32(3)
-    shifted = f32(0) if shifted < f32(0) else shifted  # in this order NaN stays
-    return (f32(6) if shifted > f32(6) else shifted) * x / f32(6)
-
-
-@njit
 def hardswish_backward_of(grad: Any, x: Any) -> Any:
     inside = grad if x >= f32(3) else grad * (x / f32(3) + f32(0.5))
     return f32(0) if x <= f32(-3) else inside
@@ -125,7 +118,6 @@ of_each("cube", njit(lambda x: x * x * x))
 of_each("sigmoid", sigmoid_of)
 of_each("silu", silu_of)
 of_each("gelu", gelu_of)
-of_each("hardswish", hardswish_of)
 of_each("erf", erf_of)
 of_each("erfinv", erfinv_of)
 of_each("gelu_backward", gelu_backward_of, 2)

@@ -66,6 +66,14 @@ def clamped(x: Any, low: Any, high: Any) -> Any:
     return above if above <= high or above != above else high
 
 
+@njit(inline="always")
+def up_to_six(x: Any) -> Any:
+    """Return ``x + 3``, clamped to [0, 6]."""
+    above = x + f32(3)
+    above = ZERO if above < ZERO else above  # in this order NaN stays
+    return f32(6) if above > f32(6) else above
+
+
 def lerp(start: Any, end: Any, weight: Any) -> Any:
     """Interpolate from the nearer end."""
     near = abs(weight) < HALF
@@ -78,6 +86,8 @@ of_each("heaviside", lambda x, at_zero: at_zero if x == ZERO else ONE if x > ZER
 of_each("nextafter", next_of(bits_of, float_of, i32, -1 << 31), 2, ("float32",))
 of_each("nextafter", next_of(wide_bits_of, wide_float_of, i64, -1 << 63), 2, ("float64",))
 of_each("softshrink", lambda x, size: x - size if x > size else x + size if x < -size else x * ZERO, 2, FLOATS)
+of_each("hardsigmoid", lambda x: up_to_six(x) / f32(6), 1, FLOATS)
+of_each("hardswish", lambda x: up_to_six(x) * x / f32(6), 1, FLOATS)
 of_each("clamp", clamped, 3, FLOATS)
 of_each("lerp", lerp, 3, FLOATS)
 of_each("threshold", lambda x, least, value: value if x <= least else x, 3, FLOATS)
