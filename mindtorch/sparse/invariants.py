@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .._base.formats import strided
+from .._creation import ones
 from .._creation.sparse import Invariants, sparse_compressed_tensor, sparse_coo_tensor
+from .._dtype import bool_
 from .._tensor import Tensor
 
 
@@ -87,15 +89,15 @@ def as_sparse_gradcheck(gradcheck: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _maker(tensor: Tensor, masked: bool) -> tuple[Callable[..., Tensor], Tensor]:
-    """Return a function that makes a sparse tensor of values, and the values of this one."""
-    shape, layout = tuple(tensor.shape), tensor.layout
-    parts = tensor.detach().coalesce()._sparse if tensor.is_sparse else tensor._sparse
+    """Return a function that makes a sparse tensor of values, and the values of this one, with those that are absent
+    unless ``masked``.
+    """
+    shape, layout, tensor = tuple(tensor.shape), tensor.layout, tensor.detach()
     if not masked:
-        whole = tensor.detach().to_dense()
-        if tensor.is_sparse:
-            return lambda dense: dense.to_sparse(parts.sparse_dim), whole
-        return lambda dense: dense.to_sparse(layout=layout, blocksize=parts.blocksize or None,
-                                             dense_dim=parts.dense_dim), whole
+        every = ones(shape, dtype=bool_).to_sparse(layout=layout, blocksize=tensor._sparse.blocksize or None,
+                                                   dense_dim=tensor.dense_dim())
+        tensor = tensor.to_dense().sparse_mask(every)
+    parts = tensor.coalesce()._sparse if tensor.is_sparse else tensor._sparse
     values = parts.values.detach().clone()
     if tensor.is_sparse:
         return lambda dense: sparse_coo_tensor(parts.indices, dense, shape, is_coalesced=True), values

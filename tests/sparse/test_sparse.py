@@ -274,3 +274,22 @@ def test_addmm_of_a_sparse_matrix_adds_with_its_factors(factors: dict[str, float
 def test_last_dimensions_are_dense_in_each_layout_that_is_asked_for(layout, blocks) -> None:
     made = mindtorch.ones(4, 4, 2).to_sparse(layout=getattr(mindtorch, layout), blocksize=blocks, dense_dim=1)
     assert made.dense_dim() == 1 and made.values().shape == ((4, 2, 2, 2) if blocks else (16, 2))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"])
+def test_gradients_are_checked_with_and_without_absent_values(layout: str, masked: bool) -> None:
+    def checked(t: Any) -> list[str]:
+        check, found = t.sparse.as_sparse_gradcheck(t.autograd.gradcheck), []
+        blocks = {"blocksize": (1, 2)} if layout in ("sparse_bsr", "sparse_bsc") else {}
+        x = t.tensor([[0, 2.0, 0, 0], [1, 0, 0, 0]], dtype=t.float64).to_sparse(layout=getattr(t, layout), **blocks)
+        for function in (t.Tensor.to_dense, t.Tensor.sum, t.Tensor.values, t.Tensor.to_sparse):
+            try:
+                found.append(str(check(function, x.clone().requires_grad_(), masked=masked)))
+            except (RuntimeError, NotImplementedError) as error:
+                found.append(type(error).__name__)
+        return found
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert checked(mindtorch) == checked(torch)
