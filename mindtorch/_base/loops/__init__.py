@@ -270,7 +270,7 @@ multiply_along = ByDType("multiply_along", True, "d")
 cumulative_extreme, searchsorted, top_of_lines = (
     ByDType(name, True, "fdil") for name in ("cumulative_extreme", "searchsorted", "top_of_lines"))
 sum_losses = ByDType("sum_losses", least=SOME)
-distances_backward, sample_backward = ByDType("distances_backward"), ByDType("sample_backward")
+distances_backward, sample_backward = ByDType("distances_backward", least=SOME), ByDType("sample_backward")
 sample = ByDType("sample", True)
 #: Functions of each element, by the loop's name.
 elements = {name: ByDType(name, True, "fdil" if name == "addcmul" else "fd") for name in (

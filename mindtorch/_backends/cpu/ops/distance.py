@@ -82,6 +82,8 @@ def of_matrices(x: np.ndarray, y: np.ndarray, p: float, triangle: bool) -> np.nd
 
 
 def cdist(x1: np.ndarray, x2: np.ndarray, p: float, compute_mode: int | None = None) -> np.ndarray:
+    if x1.ndim == x2.ndim == 2 and x1.shape[1]:
+        return of_matrices(x1, x2, p, False)
     batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     out = np.zeros((*batch, x1.shape[-2], x2.shape[-2]), x1.dtype)
     if not x1.shape[-1]:
