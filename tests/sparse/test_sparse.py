@@ -293,3 +293,12 @@ def test_gradients_are_checked_with_and_without_absent_values(layout: str, maske
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert checked(mindtorch) == checked(torch)
+
+
+@programs(
+    lambda t: [[x.permute(dims).is_coalesced() for dims in ((1, 0), (0, 1), (-2, -1))] + [x.t().is_coalesced()]
+               for x in (coo(t), coo(t).coalesce(), t.sparse_coo_tensor((2, 3)))],
+    lambda t: t.sparse_coo_tensor([[0, 1]], t.arange(6.0).view(2, 3), (2, 3)).sparse_resize_((2, 4), 1, 1)._values()[0],
+)
+def test_order_and_room_after_dimensions_are_moved_or_grow(program: Program) -> None:
+    assert outcome(program, mindtorch) == outcome(program, torch)

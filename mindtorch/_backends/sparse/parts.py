@@ -238,7 +238,7 @@ def sparse_resize_(self: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> 
                   f"{list(dense.shape[1:])} to {list(size[sparse_dim:])}) on a non-empty sparse tensor is not "
                   "supported")
             wider = zeros((parts.nnz, *size[sparse_dim:]), self._dtype, None, self._device)
-            wider[tuple(slice(n) for n in dense.shape)] = dense
+            wider.view(-1)[:dense.numel()] = dense.reshape(-1)  # as ``resize_`` does, with zeros for what is new
             dense = wider
         return become(self, sparse_tensor(parts._replace(values=dense), size))
     return become(self, nothing(size, sparse_coo, self._dtype, self._device, sparse_dim))

@@ -31,15 +31,14 @@ def permute(self: Tensor, dims: Any) -> Tensor:
     first, rest = order[:parts.sparse_dim], order[parts.sparse_dim:]
     check(all(d < parts.sparse_dim for d in first), "permute(sparse_coo): transpositions between sparse and dense "
           "dimensions are not allowed. Only transpositions within sparse and dense dimensions are supported.")
-    still = first == sorted(first)
+    still, same_rows = first == sorted(first), not first or dims[0] == 0  # PyTorch looks at the number as it is given
     if order == sorted(order):
-        return sparse_tensor(parts, self.shape)
+        return sparse_tensor(parts._replace(coalesced=parts.coalesced and same_rows), self.shape)
     values = parts.values if rest == sorted(rest) else parts.values.permute(
         (0, *(d - parts.sparse_dim + 1 for d in rest)))
     indices = parts.indices if still or not first else parts.indices[first]
-    same_rows = not first or first[0] == 0  # else PyTorch counts even a single value as not coalesced
-    turned = sparse_tensor(Parts(parts.layout, indices, None, values, parts.coalesced and (still or not parts.nnz)),
-                           [self.shape[d] for d in order])
+    sorted_rows = parts.coalesced and same_rows and (still or not parts.nnz)
+    turned = sparse_tensor(Parts(parts.layout, indices, None, values, sorted_rows), [self.shape[d] for d in order])
     return coalesce(turned) if parts.coalesced and same_rows else turned
 
 
@@ -49,7 +48,10 @@ def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
     first, second = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
     if self.ndim:
         order[first], order[second] = order[second], order[first]
-    return permute(self, order)
+    turned = permute(self, order)
+    if not self._sparse.nnz:  # nothing is out of order
+        return sparse_tensor(turned._sparse._replace(coalesced=self._sparse.coalesced), turned.shape)
+    return turned
 
 
 @compressed("transpose.int")
