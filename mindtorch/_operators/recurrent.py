@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 from typing import Any, NamedTuple
 
 from .._autograd.engine import grad as grad_of
@@ -12,7 +14,9 @@ from .._autograd.grad_mode import enable_grad
 from .._base.errors import NAMES, check
 from .._base.layout import Spec
 from .._creation.data import tensor
+from .._dispatch import dispatcher
 from .._dispatch.aten import cat, dropout as drop_out, linear, mkldnn_rnn_layer, mkldnn_rnn_layer_backward, stack
+from .._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, REDIRECTING
 from .._dispatch.local import local
 from .._dtype import float32, float64, int64
 from .._tensor import Tensor
@@ -138,14 +142,26 @@ def check_together(input: Any, params: Sequence[Any], states: State) -> None:
                                    f"{NAMES[input._dtype.name]} and {kind} tensor with {NAMES[other._dtype.name]}")
 
 
+def is_fused(step: Step, packed: bool, tensors: Sequence[Any]) -> bool:
+    """Return True if layers are computed by one kernel each: those that PyTorch gives to oneDNN, and on the CPU all
+    others that nothing records, casts, transforms or looks at operator by operator.
+    """
+    first, keys = tensors[0], reduce(or_, [tensor._keys for tensor in tensors])
+    if first.device.type != "cpu" or first.dtype not in (float32, float64):
+        return False
+    if step is lstm_step and not packed and first.dtype is float32:
+        return True
+    return not (keys & ~(CPU | NONCONTIGUOUS | AUTOGRAD) or (local.grad_enabled and keys & AUTOGRAD)
+                or dispatcher.mode & REDIRECTING or "cpu" in (local.autocast or ()))
+
+
 def network(step: Step, input: Any, batch_sizes: Sequence[int] | None, states: State, params: Sequence[Any],
             has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool) -> tuple[Any, ...]:
     """Return the output of the last layer, and the last state of every layer and direction."""
     check_together(input, params, states)
     projected = len(states) == 2 and states[0].size(2) != states[1].size(2)
     cells = cells_of(params, has_biases, projected)
-    fused = (not projected and input.device.type == "cpu" and input.numel()
-             and input.dtype in (float32, float64) and (step is lstm_step or "cpu" not in (local.autocast or ())))
+    fused = not projected and input.numel() and is_fused(step, batch_sizes is not None, (input, *states, *params))
     directions = 2 if bidirectional else 1
     begin = ([part.select(0, i) for part in states] for i in range(len(cells))) if fused else zip(
         *(part.unbind(0) for part in states), strict=True)
@@ -346,7 +362,7 @@ def fused_grads(grads: Any, input: Any, weight0: Any, weight1: Any, weight2: Any
                bidirectional: bool, batch_first: bool, train: bool, result0: Any, result1: Any, result2: Any,
                result3: Any) -> Any:
     inputs = input, weight0, weight1, weight2, weight3, hx_, cx_
-    if differentiates(*inputs, *(grad for grad in grads if grad is not None)):
+    if mode != LSTM or differentiates(*inputs, *(grad for grad in grads if grad is not None)):
         return layer_grads(MODES[mode], grads, inputs, batch_sizes, reverse)
     return mkldnn_rnn_layer_backward(
         *inputs, result0, result1, result2, grads[0], grads[1],
@@ -360,6 +376,7 @@ operator("mkldnn_rnn_layer", meta_mkldnn_rnn_layer, autocast="cpu lower", output
 operator("mkldnn_rnn_layer_backward", meta_mkldnn_rnn_layer_backward)
 
 MODES = relu_step, tanh_step, lstm_step, gru_step  # by oneDNN's numbers
+LSTM = MODES.index(lstm_step)
 PLANES = 0, 0, 5, 4  # of what the derivative needs, each a number of every step and hidden state
 
 for name, step in {"rnn_tanh": tanh_step, "rnn_relu": relu_step, "lstm": lstm_step, "gru": gru_step}.items():

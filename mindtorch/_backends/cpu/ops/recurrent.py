@@ -20,18 +20,14 @@ Loops = tuple[Any, Any]  #: the compiled loops of a step and of its product, or 
 
 
 class Unit:
-    """A network without gates: h' = f(W x + V h).
-
-    Gradients of gates' inputs lie (batch, gate, size): ``of_input`` and ``of_hidden`` say which planes belong to
-    either product, and the gates of PyTorch's weights in their order.
+    """A network without gates: h' = f(W x + V h). Of others, ``order`` says which gates of PyTorch's weights the planes
+    of the products are.
     """
 
     gates, planes = 1, 0
     memory = False  #: whether a cell state is kept, in plane 4
-    forward: loops.Loop | None = None  #: a step; and its derivative
-    backward: loops.Loop | None = None
-    of_input: ClassVar[tuple[slice, list[int]]] = slice(0, 1), [0]
-    of_hidden: ClassVar[tuple[slice, list[int]]] = slice(0, 1), [0]
+    loop: loops.Loop | None = None  #: of a step
+    order: ClassVar[list[int]] = [0]
     scales: ClassVar[list[float]] = [1]  #: of products; those of gates are halved, candidates need the tanh itself
 
     def __init__(self, relu: bool = False) -> None:
@@ -39,28 +35,17 @@ class Unit:
 
     def biases(self, b_ih: array, b_hh: array) -> array:
         """Return by plane the biases of the products' sums, behind them that of the last input product alone."""
-        return by_gate(b_ih + b_hh, self.of_input[1])
+        return by_gate(b_ih + b_hh, self.order)
 
     def step(self, states: array, product: array, before: array, shown: array) -> None:
         """Compute the next states from the products of the hidden state."""
         shown += product[0]
         np.maximum(shown, 0, out=shown) if self.relu else np.tanh(shown, out=shown)
 
-    def slopes(self, workspace: array, output: array, before: array) -> array:
-        """Return the local derivatives of all steps at once, by plane."""
-        return (output > 0).astype(output.dtype)[None] if self.relu else 1 - output[None] ** 2
-
-    def step_backward(self, slopes: array, states: array, of_hidden: array, carried: array, gates: array) -> None:
-        """Compute the gradients of gates' inputs, given that of the hidden state, and the next ``carried``: the part
-        of the hidden state's gradient that no product passes on, or the gradient of the cell state.
-        """
-        np.multiply(slopes, of_hidden, out=gates)
-
 
 class LongShortTerm(Unit):
     gates, planes, memory = 4, 5, True
-    forward, backward = loops.lstm_step, loops.lstm_step_backward
-    of_input = of_hidden = slice(0, 4), [0, 1, 3, 2]
+    loop, order = loops.lstm_step, [0, 1, 3, 2]
     scales: ClassVar[list[float]] = [0.5, 0.5, 0.5, 1]
 
     def step(self, states: array, product: array, before: array, shown: array) -> None:
@@ -76,33 +61,10 @@ class LongShortTerm(Unit):
         np.tanh(kept, out=shown)
         shown *= product[2]
 
-    def slopes(self, workspace: array, output: array, before: array) -> array:
-        """Return planes that turn gradients of the cell state (of the hidden state for the output gate) into gradients
-        of the gates' inputs, and a last one that turns gradients of the hidden state into gradients of the cell state.
-        """
-        entering, _, leaving, candidate, memory = workspace
-        result = np.empty_like(workspace)
-        slopes, of_memory = result[:4], np.tanh(memory, out=result[4])
-        of_sigmoids(workspace[:3], slopes[:3])
-        of_tanh(candidate, slopes[3])
-        for slope, other in zip(slopes, (candidate, before, of_memory, entering), strict=True):
-            slope *= other
-        of_tanh(of_memory, of_memory)
-        of_memory *= leaving
-        return result
-
-    def step_backward(self, slopes: array, states: array, of_hidden: array, carried: array, gates: array) -> None:
-        carried += slopes[4] * of_hidden
-        np.multiply(slopes[:4], carried, out=gates)
-        np.multiply(slopes[2], of_hidden, out=gates[2])
-        carried *= states[1]
-
 
 class Gated(Unit):
     gates, planes = 3, 4
-    forward, backward = loops.gru_step, loops.gru_step_backward
-    of_input = slice(1, 4), [0, 1, 2]
-    of_hidden = slice(0, 3), [2, 0, 1]
+    loop, order = loops.gru_step, [0, 1, 2]
     scales: ClassVar[list[float]] = [0.5, 0.5, 1]
 
     def biases(self, b_ih: array, b_hh: array) -> array:
@@ -124,26 +86,6 @@ class Gated(Unit):
         np.subtract(before, candidate, out=shown)
         shown *= product[1]
         shown += candidate
-
-    def slopes(self, workspace: array, output: array, before: array) -> array:
-        """Return planes for the gradients of the candidate's product with the hidden state, the gates, and the
-        candidate's product with the input.
-        """
-        reset, update, candidate, product = workspace
-        slopes = np.empty_like(workspace)
-        of_sigmoids(workspace[:2], slopes[1:3])
-        of_tanh(candidate, slopes[3])
-        slopes[3] *= 1 - update
-        np.multiply(slopes[3], reset, out=slopes[0])
-        slopes[1] *= slopes[3]
-        slopes[1] *= product
-        slopes[2] *= before - candidate
-        return slopes
-
-    def step_backward(self, slopes: array, states: array, of_hidden: array, carried: array, gates: array) -> None:
-        of_hidden += carried
-        np.multiply(slopes, of_hidden, out=gates)
-        np.multiply(states[1], of_hidden, out=carried)
 
 
 #: By oneDNN's number of the mode.
@@ -184,13 +126,13 @@ def steps_of(shape: tuple[int, ...], batch_sizes: Any, reverse: bool) -> list[sl
 def mkldnn_rnn_layer(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: array, hx: array, cx: array,
                      reverse: bool, batch_sizes: Any, mode: int, *options: Any) -> tuple[array, ...]:
     unit, rows = UNITS[mode], input.reshape(-1, input.shape[-1])
-    count, order, size, dtype, total = unit.gates, unit.of_input[1], hx.shape[1], input.dtype, len(rows)
+    count, size, dtype, total = unit.gates, hx.shape[1], input.dtype, len(rows)
     scales = np.array(unit.scales, dtype)[:, None, None]
-    of_input, of_hidden = (np.ascontiguousarray((by_gate(weight, order) * scales).swapaxes(1, 2))
+    of_input, of_hidden = (np.ascontiguousarray((by_gate(weight, unit.order) * scales).swapaxes(1, 2))
                            for weight in (w_ih, w_hh))
     bias = unit.biases(b_ih, b_hh)
     bias[:count] *= scales[..., 0]
-    loop, multiply = looped(unit.forward, dtype, total * size)
+    loop, multiply = looped(unit.loop, dtype, total * size)
     joined = None if loop is None else of_hidden.swapaxes(0, 1).reshape(size, count * size)
     workspace, output = np.empty((unit.planes, total, size), dtype), np.empty((total, size), dtype)
     products = workspace[:count] if unit.planes else output[None]
@@ -228,45 +170,56 @@ def shifted(states: array, first: array, parts: list[slice]) -> array:
     return before
 
 
+def slopes_of(workspace: array, before: array) -> array:
+    """Return planes that turn gradients of the cell state (of the hidden state for the output gate) into gradients of
+    the gates' inputs, and a last one that turns gradients of the hidden state into gradients of the cell state.
+    """
+    entering, _, leaving, candidate, memory = workspace
+    result = np.empty_like(workspace)
+    slopes, of_memory = result[:4], np.tanh(memory, out=result[4])
+    of_sigmoids(workspace[:3], slopes[:3])
+    of_tanh(candidate, slopes[3])
+    for slope, other in zip(slopes, (candidate, before, of_memory, entering), strict=True):
+        slope *= other
+    of_tanh(of_memory, of_memory)
+    of_memory *= leaving
+    return result
+
+
 def mkldnn_rnn_layer_backward(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: array, hx: array, cx: array,
                               output: array, hy: array, cy: array, grad_output: array | None, grad_hy: array | None,
                               grad_cy: array | None, reverse: bool, mode: int, *options: Any) -> tuple[array, ...]:
-    unit, parts, rows = UNITS[mode], steps_of(input.shape, options[-3], reverse), input.reshape(-1, input.shape[-1])
-    total, size, dtype, width = len(rows), hx.shape[1], input.dtype, unit.gates * hx.shape[1]
-    workspace, output = options[-1].reshape(unit.planes, total, size), output.reshape(total, size)
-    gates = np.empty((total, unit.of_input[0].stop, size), dtype)  # the gradients of the gates' inputs
-    before_hidden = shifted(output, hx, parts)
-    before = shifted(workspace[4], cx, parts) if unit.memory else before_hidden
-    loop, multiply = looped(unit.backward, dtype, output.size)
-    slopes: Any = None if loop is not None else unit.slopes(workspace, output, before)
+    """Compute the gradients of a layer of long short-term memory."""
+    order, parts, rows = LongShortTerm.order, steps_of(input.shape, options[-3], reverse), input.reshape(
+        -1, input.shape[-1])
+    total, size, dtype, width = len(rows), hx.shape[1], input.dtype, 4 * hx.shape[1]
+    workspace, output = options[-1].reshape(5, total, size), output.reshape(total, size)
+    gates = np.empty((total, 4, size), dtype)  # the gradients of the gates' inputs
+    before = shifted(workspace[4], cx, parts)
+    loop, multiply = looped(loops.lstm_step_backward, dtype, output.size)
+    slopes: Any = None if loop is not None else slopes_of(workspace, before)
     given = np.zeros((total, size), dtype) if grad_output is None else np.ascontiguousarray(grad_output).reshape(
         total, size)
-    grad_hidden, carried = (np.zeros_like(hx) if grad is None else grad.copy()
-                            for grad in (grad_hy, grad_cy if unit.memory else None))
+    grad_hidden, grad_memory = (np.zeros_like(hx) if grad is None else grad.copy() for grad in (grad_hy, grad_cy))
     fresh = np.empty_like(grad_hidden)
-    of_input, of_hidden = (by_gate(weight, order).reshape(width, -1)
-                           for weight, (_, order) in ((w_ih, unit.of_input), (w_hh, unit.of_hidden)))
+    of_input, of_hidden = (by_gate(weight, order).reshape(width, -1) for weight in (w_ih, w_hh))
     for part in reversed(parts):
         batch = part.stop - part.start
-        here, flat = grad_hidden[:batch], gates[part].reshape(batch, -1)[:, :width]
+        here, of_memory, flat = grad_hidden[:batch], grad_memory[:batch], gates[part].reshape(batch, width)
         if loop is not None:
-            loop(workspace, before[part], given[part], here, carried[:batch], gates[part], fresh, part.start)
+            loop(workspace, before[part], given[part], here, of_memory, gates[part], fresh, part.start)
             multiply(flat, of_hidden, here)
             continue
         here += given[part]
-        unit.step_backward(slopes[:, part], workspace[:, part], here, carried[:batch], gates[part].swapaxes(0, 1))
+        of_memory += slopes[4, part] * here
+        np.multiply(slopes[:4, part], of_memory, out=gates[part].swapaxes(0, 1))
+        np.multiply(slopes[2, part], here, out=gates[part, 2])
+        of_memory *= workspace[1, part]
         np.matmul(flat, of_hidden, out=here)
-    if not unit.memory:
-        grad_hidden += carried
-    weights, biases = [], []
-    for (planes, order), states in ((unit.of_input, rows), (unit.of_hidden, before_hidden)):
-        flat = gates[:, planes].reshape(total, width)
-        back = [order.index(gate) for gate in range(unit.gates)]
-        weights.append(by_gate(flat.T @ states, back).reshape(width, -1))
-        biases.append(by_gate(flat.sum(0), back).reshape(width))
-    flat = gates[:, unit.of_input[0]].reshape(total, width)
-    return ((flat @ of_input).reshape(input.shape), *weights, *biases, grad_hidden,
-            carried if unit.memory else np.zeros_like(cx))
+    flat = gates.reshape(total, width)
+    weights = [by_gate(flat.T @ states, order).reshape(width, -1) for states in (rows, shifted(output, hx, parts))]
+    bias = by_gate(flat.sum(0), order).reshape(width)
+    return (flat @ of_input).reshape(input.shape), *weights, bias, bias.copy(), grad_hidden, grad_memory
 
 
 CPU_KERNELS.add(mkldnn_rnn_layer, mkldnn_rnn_layer_backward)

@@ -105,31 +105,6 @@ def gru_step(states: Any, product: Any, bias: Any, before: Any, hidden: Any, sta
             shown[i] = (given[i] - candidate[i]) * update[i] + candidate[i]
 
 
-@loop(STATES, PLANES, PLANES, PLANES, PLANES, "float32[:,:,::1]", PLANES, "int64")
-def gru_step_backward(states: Any, hidden: Any, grad_output: Any, grad_hidden: Any, carried: Any, gates: Any,
-                      fresh: Any, start: Any) -> None:
-    """As ``lstm_step_backward``: of the gates' gradients the first one is that of the candidate's product with the
-    hidden state, the last one that of its product with the input.
-    """
-    for row in range(len(hidden)):
-        reset, update, candidate, kept = (states[0, start + row], states[1, start + row], states[2, start + row],
-                                          states[3, start + row])
-        of_hidden, passed, given, before = grad_hidden[row], carried[row], grad_output[row], hidden[row]
-        change, of_candidate, of_kept = fresh[row], gates[row, 3], gates[row, 0]
-        for i in range(len(kept)):
-            of_hidden[i] += given[i] + passed[i]
-        for i in range(len(kept)):
-            passed[i] = of_hidden[i] * update[i]
-        for i in range(len(kept)):
-            change[i] = before[i] - candidate[i]
-        for i in range(len(kept)):
-            of_candidate[i] = of_hidden[i] * (f32(1) - update[i]) * (f32(1) - candidate[i] * candidate[i])
-        for i in range(len(kept)):
-            of_kept[i] = of_candidate[i] * reset[i]
-        of_sigmoid(of_candidate, kept, reset, gates[row, 1])
-        of_sigmoid(of_hidden, change, update, gates[row, 2])
-
-
 @loop("float64[:,:,::1]", "uint8[:,::1]", "float64[:,::1]", "int64[::1]", "float64[:,:,::1]")
 def add_paths(probs: Any, may_skip: Any, first: Any, starts: Any, out: Any) -> None:
     """Add up the probabilities, given and returned as logarithms (time, batch, states), of paths that stay in a state,
