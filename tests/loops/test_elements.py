@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mindtorch
+from mindtorch._base import loops
 
 from ..support import port, torch
 from .support import LARGE, OTHERS, again, lines, normalised, numbers, tame
@@ -73,6 +74,17 @@ def test_functions_of_elements_have_the_bits_of_numpy_and_agree_with_pytorch(nam
         mindtorch.testing.assert_close(call(mindtorch, *[port(part, mindtorch) for part in given]),
                                        port(call(torch, *given), mindtorch), equal_nan=True)
     assert f"{name.split()[0]}_{str(dtype)[6:]}" in used
+
+
+def test_few_elements_that_broadcast_to_many_repay_a_loop_as_many_do(monkeypatch) -> None:
+    loop = loops.remainder.loops["f"]
+    monkeypatch.setattr(loop, "_function", None)
+    monkeypatch.setattr(loop, "_ufuncs", {})
+    monkeypatch.setattr(loop, "_left", loops.REPAID)
+    x, y = numbers()[0][2000:5000].view(-1, 1), numbers()[1][2000:5000]
+    found = port(x, mindtorch).remainder(port(y, mindtorch))
+    assert loop._ufuncs
+    np.testing.assert_allclose(found.numpy(), x.remainder(y).numpy(), rtol=1e-5)
 
 
 @pytest.mark.parametrize("call", [lambda t, x: x.to(t.float32), lambda t, x: x * x, lambda t, x: x - x.flip(0)],

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -34,13 +35,15 @@ def looped(family: dict[str, loops.Loop], given: tuple[Any, ...], numbers: tuple
     """Compute a function of arrays of one dtype, which broadcast, and of numbers, by the loop of their dtype's letter,
     or, of its name, of the bits of half precision; None without one.
     """
-    dtype, size = given[0].dtype, 0
+    dtype, shape = given[0].dtype, given[0].shape
+    size = given[0].size
     for array in given:
-        if array.__class__ not in NUMBERS:
+        if (kind := array.__class__) is not float and kind is not int:
             if array.dtype is not dtype and array.dtype != dtype:
                 return None
-            if array.size > size:
-                size = array.size
+            if array.shape != shape and array.size > 1:  # they may broadcast to more elements
+                shape = np.broadcast_shapes(shape, array.shape)
+                size = prod(shape)
     if (loop := family.get(dtype.char)) is None:
         if (loop := family.get(dtype.name)) is None:
             return None
