@@ -157,10 +157,10 @@ def mvlgamma(x: Any, p: int) -> Any:
 
 
 def igammac(a: Any, x: Any) -> Any:
-    """Compute the upper incomplete gamma function; of float32 below 1.1 from the lower one: SciPy's series of it takes
-    fifty times as long.
+    """Compute the upper incomplete gamma function; of float32 below 1.1, and low order, from the lower one: SciPy's
+    series of it takes fifty times as long.
     """
-    near = np.less(x, 1.1) & np.greater(a, TINY)
+    near = np.less(x, 1.1) & np.less(a, 1.25) & np.greater(a, TINY)
     if a.dtype != np.float32 or not np.count_nonzero(near):
         return gammaincc(a, x)
     found = np.asarray(gammaincc(a, np.where(near, np.float32(2), x)))
