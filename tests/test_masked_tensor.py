@@ -58,7 +58,7 @@ CASES: dict[str, Case] = {
     "two tensors": lambda lib, x, d: [getattr(lib, n)(x, y) for n in OPERATORS for y in (x, 2, d)],
     "other masks": lambda lib, x, d: lib.add(x, lib.masked.masked_tensor(d, d > 0)),
     "symbols": lambda lib, x, d: (x < 1, 1 - x, 2 * x, -x, x / 2, x ** 2),
-    "softmax": lambda lib, x, d: gradient(lib, lambda x: x.softmax(1)),
+    "softmax": lambda lib, x, d: gradient(lib, lambda x: x.softmax(1).exp()),
     "views": lambda lib, x, d: (x[0], x[:, 1:3], x.view(4, 3), x.t(), x.reshape(-1), x.unsqueeze(0), x.split(2, 1)),
     "joining": lambda lib, x, d: (lib.cat([x, x]), lib.stack([x, x])),
     "where": lambda lib, x, d: (lib.where(d > 0, x, x * 2), wheres(lib)),

@@ -42,8 +42,8 @@ EQUIVALENT = [Equivalent(*row) for row in (
      "return DTensor(redistribute_local_tensor(local, source, target), target, requires_grad=False)",
      "return DTensor(redistribute_local_tensor(local, source, target), target, requires_grad=True)",
      "an autograd function, which calls this, decides whether its results require grad"),
-    ("_backends/cpu/ops/reduction.py", "len(sums), max(LARGE // (rows * matrix.shape[1]), 1), x.size)",
-     "len(sums), max((LARGE * (rows * matrix.shape[1])), 1), x.size)", "a row's sum does not depend on its block"),
+    ("_backends/cpu/ops/reduction.py", "count, max(LARGE // (rows * columns), 1), x.size)",
+     "count, max((LARGE * (rows * columns)), 1), x.size)", "a box's sum does not depend on its block"),
 )]
 
 
