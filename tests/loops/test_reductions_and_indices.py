@@ -249,3 +249,11 @@ def test_padding_copies_rows_and_columns_and_its_gradient_adds_copies_as_pytorch
     for others in (by_numpy(lambda: program(mindtorch, mine)), port(expected, mindtorch)):
         for result, other in zip(results, others, strict=True):
             assert mindtorch.equal(result, other)
+
+
+def test_only_one_line_of_boundaries_is_searched_by_the_loop_too(used) -> None:
+    x, lines = mindtorch.randn(3, 2), mindtorch.tensor([[1.0, 2.0], [1.25, 3.0], [-2.0, 0.0]])
+    assert mindtorch.searchsorted(lines, x).shape == (3, 2) and any("searchsorted" in name for name in used)
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match=r"boundaries tensor must be 1 dimension, but got dim\(2\)"):
+            mindtorch.bucketize(x, lines)

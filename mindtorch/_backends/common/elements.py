@@ -38,7 +38,7 @@ def looped(family: dict[str, loops.Loop], given: tuple[Any, ...], numbers: tuple
     dtype, shape = given[0].dtype, given[0].shape
     size = given[0].size
     for array in given:
-        if (kind := array.__class__) is not float and kind is not int:
+        if array.__class__ not in NUMBERS:
             if array.dtype is not dtype and array.dtype != dtype:
                 return None
             if array.shape != shape and array.size > 1:  # they may broadcast to more elements

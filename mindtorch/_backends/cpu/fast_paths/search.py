@@ -29,9 +29,10 @@ def searchsorted(sequence: Any, values: Any, out_int32: bool = False, right: boo
 
 
 def bucketize(general: Row) -> Row:
-    """Search by ``searchsorted``, whose operands are in the other order."""
+    """Search by ``searchsorted``, whose operands are in the other order and whose line may be several."""
     search = searchsorted(lambda boundaries, values, *settings: general(values, boundaries, *settings))
-    return lambda values, boundaries, *settings: search(boundaries, values, *settings)
+    return lambda values, boundaries, *settings: (search(boundaries, values, *settings) if boundaries._array.ndim == 1
+                                                  else general(values, boundaries, *settings))
 
 
 FAST_PATHS.update({"searchsorted.Tensor": searchsorted, "bucketize.Tensor": bucketize})
