@@ -64,3 +64,12 @@ def test_no_gradient_of_the_whole_is_made_for_each_part(read: Callable[[Any, int
     x = mindtorch.randn(9, 9, requires_grad=True)
     sum([read(x, i).sum() for i in range(9)]).backward()
     assert added == [True] * 8 and x.grad.tolist() == mindtorch.ones(9, 9).tolist()
+
+
+def test_observers_are_told_the_operators_of_pytorch_for_each_part() -> None:
+    x = mindtorch.randn(4, 3, requires_grad=True) * 1
+    y = sum([(x[i] * 2).sum() for i in range(4)])
+    with mindtorch.observe() as trace:
+        y.backward()
+    told = [event.op for event in trace]
+    assert told.count("select_backward") == 4 and told.count("add_.Tensor") == 3
