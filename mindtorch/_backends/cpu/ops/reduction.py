@@ -168,8 +168,7 @@ def by_ones(sizes: Ints, kind: str, axis: Ints, keepdims: bool = False) -> Settl
         begin = rest and by_ones(sizes, kind, axis[:end], True)
         return begin and (lambda x: rest(begin(x)).reshape(shape))  # type: ignore[misc]
     if last > 1 and prod(sizes) > SOME:
-        sums = of_short_rows if last < VECTORS else partial(cascade, a=1)
-        return lambda x: sums(x.reshape(-1, number, last)).reshape(shape)
+        return lambda x: cascade(x.reshape(-1, number, last), 1).reshape(shape)
     if number > (PIECE if last == 1 else ROWS):
         return None
     ones = ONES[kind][:number]
@@ -241,18 +240,18 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
                 total(np.ascontiguousarray(total(x, last, True)), axis, keepdims))
     short, least = 16 if x.size > SOME else ROWS, min(map(abs, x.strides), default=0)
     for a in axis:
-        n, columns = x.shape[a], prod(x.shape[a + 1:])
-        if x.size > SOME and n > 1 and 1 < columns < VECTORS and x.flags.c_contiguous and x.dtype.char in ONES:
-            x = of_short_rows(x.reshape(-1, n, columns)).reshape((*x.shape[:a], 1, *x.shape[a + 1:]))
-        elif n > short and abs(x.strides[a]) > least:
+        if x.shape[a] > (1 if x.size > SOME and has_short_rows(x, a) else short) and abs(x.strides[a]) > least:
             x = cascade(x, a)
     return add(x, axis, keepdims=keepdims)
 
 
 def cascade(x: np.ndarray, a: int) -> np.ndarray:
     """Sum along an axis, which stays with length 1, in the order of PyTorch's ``cascade_sum``: blocks of ``step`` rows,
-    then blocks of these sums, and so on, and last the remainder of each level.
+    then blocks of these sums, and so on, and last the remainder of each level. BLAS sums short rows.
     """
+    if has_short_rows(x, a):
+        return of_short_rows(x.reshape(-1, x.shape[a], prod(x.shape[a + 1:]))).reshape(
+            (*x.shape[:a], 1, *x.shape[a + 1:]))
     step = 1 << max(4, (x.shape[a] - 1).bit_length() // LEVELS)
     if x.flags.c_contiguous and (loop := loops.sum_rows.compiled(x.size, x)) is not None:
         return by_boxes(loop, x, a, step)
@@ -281,6 +280,11 @@ def by_boxes(loop: Callable[..., None], x: np.ndarray, a: int, step: int) -> np.
         each_block(lambda part: loop(boxes, out, step, part.start, min(part.stop, columns)),
                    columns, max(LARGE // rows, VECTORS), x.size)
     return out.reshape((*x.shape[:a], 1, *x.shape[a + 1:]))
+
+
+def has_short_rows(x: np.ndarray, a: int) -> bool:
+    """Return True if the rows along an axis are contiguous, and PyTorch, too, does not add them up in vectors."""
+    return x.flags.c_contiguous and x.dtype.char in ONES and 1 < prod(x.shape[a + 1:]) < VECTORS
 
 
 def of_short_rows(x: np.ndarray) -> np.ndarray:
