@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 from itertools import pairwise
-from operator import or_
 from typing import Any, NamedTuple
 
 from .._autograd.engine import grad as grad_of
@@ -16,6 +14,7 @@ from .._base.layout import Spec
 from .._creation.data import tensor
 from .._dispatch import dispatcher
 from .._dispatch.aten import cat, dropout as drop_out, linear, mkldnn_rnn_layer, mkldnn_rnn_layer_backward, stack
+from .._dispatch.dispatcher import keys_of
 from .._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, REDIRECTING
 from .._dispatch.local import local
 from .._dtype import float32, float64, int64
@@ -142,11 +141,11 @@ def check_together(input: Any, params: Sequence[Any], states: State) -> None:
                                    f"{NAMES[input._dtype.name]} and {kind} tensor with {NAMES[other._dtype.name]}")
 
 
-def is_fused(step: Step, packed: bool, tensors: Sequence[Any]) -> bool:
+def is_fused(step: Step, packed: bool, tensors: tuple[Any, ...]) -> bool:
     """Return True if layers are computed by one kernel each: those that PyTorch gives to oneDNN, and on the CPU all
     others that nothing records, casts, transforms or looks at operator by operator.
     """
-    first, keys = tensors[0], reduce(or_, [tensor._keys for tensor in tensors])
+    first, keys = tensors[0], keys_of(tensors)
     if first.device.type != "cpu" or first.dtype not in (float32, float64):
         return False
     if step is lstm_step and not packed and first.dtype is float32:

@@ -15,9 +15,7 @@ from .blocks import LARGE, compute
 #: How many passes of NumPy a loop replaces, about; and how many elements a pass computes in the time of its calls.
 PASSES, CALLS = 4, 1 << 7
 FEW = 1 << 10  #: elements whose steps do not matter
-
-
-NUMBERS = (float, int, bool)
+NUMBERS = (float, int, bool)  #: which ufuncs take in place of arrays
 
 
 @lru_cache(256)
