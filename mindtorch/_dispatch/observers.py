@@ -20,7 +20,7 @@ from .._base.call_site import call_site
 from .._base.durations import time_text
 from .._base.interrupts import contextmanager, uninterrupted
 from .._base.layout import Layout
-from .._device import device as Device
+from .._device import CPU as HOST, device as Device
 from .dispatcher import TENSOR_TYPES, resolve, set_mode, tensors_of
 from .keys import (
     ADDED, AUTOGRAD, BACKENDS, CPU, META, NONCONTIGUOUS, OBSERVED, ONE_BY_ONE, SPARSES, THREAD_STATE, DispatchKeySet,
@@ -465,6 +465,8 @@ def tell_parts(composed: Callable[..., Any], args: tuple[Any, ...], result: Any,
     def shown(value: Any) -> Any:
         if value.__class__ is TensorMeta:
             return known.get(value.identity) or replace(value, device="cpu")
+        if value.__class__ is Device and value.type == "meta":
+            return HOST
         return tuple([shown(item) for item in value]) if value.__class__ is tuple else value
 
     actual = dict(zip(map(id, tensors_of(stand_ins)), tensors_of(args), strict=True)) if _value_observers else {}

@@ -28,7 +28,8 @@ _warm: set[Hashable] = set()  # the kernels that a trace has seen at work
 
 class Asked(NamedTuple):
     """What asked for an operator besides a line of the program: ``backward``, and there a ``node`` by its name, or
-    ``step of Adam``; both '' in a forward pass. The node is '' where gradients from several nodes add up.
+    ``step of Adam``; both '' in a forward pass. The node is '' where gradients from several nodes add up, unless one
+    adds its part.
     """
 
     part: str = ""
@@ -168,7 +169,8 @@ def _asked() -> Asked | None:
             if is_the_librarys and code.co_name == "step" and code.co_filename.startswith(OPTIM):
                 return Asked(f"step of {type(frame.f_locals['self']).__name__}")
             if code.co_filename == ENGINE:
-                return Asked("backward")
+                adds = code.co_name == "add_part"  # the engine adds what the node would have returned
+                return Asked("backward", frame.f_locals["node"].name()) if adds else Asked("backward")
         else:  # a closure that an optimizer calls is not its own doing
             is_the_librarys = False
         frame = frame.f_back  # type: ignore[assignment]

@@ -48,6 +48,14 @@ def test_gradients_that_meet_are_added_by_no_node():
     assert Asked("backward") in asked_of(trace, "add_.Tensor") | asked_of(trace, "add.Tensor")
 
 
+def test_gradients_of_parts_are_added_by_their_nodes_on_the_device_of_the_tensor():
+    x = torch.ones(3, requires_grad=True) * 1
+    trace = watched((x[0] + x[1]).backward)
+    assert asked_of(trace, "select_backward") == asked_of(trace, "add_.Tensor") == {
+        Asked("backward", "SelectBackward0")}
+    assert not any("meta" in repr(event.inputs) for event in trace)
+
+
 def test_what_a_closure_computes_is_not_the_optimizers_own():
     w = torch.ones(2, requires_grad=True)
     optimizer = torch.optim.LBFGS([w], max_iter=1)
