@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 #: Families with kernels in further modules.
 ALSO_IN = {"foreach": ("optim",), "indexing": ("writes", "prepared_writes"), "padding": ("shape",),
-           "reduction": ("statistics",), "scan": ("statistics",), "solvers": ("factorizations",),
-           "sorting": ("statistics",), "special": ("reparameterization",), "views": ("shape",)}
+           "reduction": ("extrema", "moments", "norms", "segments", "statistics", "sums"), "scan": ("statistics",),
+           "solvers": ("factorizations",), "sorting": ("statistics",), "special": ("reparameterization",),
+           "views": ("shape",)}
 
 
 class FamilyTable(MutableMapping[str, Any]):

@@ -42,7 +42,7 @@ EQUIVALENT = [Equivalent(*row) for row in (
      "return DTensor(redistribute_local_tensor(local, source, target), target, requires_grad=False)",
      "return DTensor(redistribute_local_tensor(local, source, target), target, requires_grad=True)",
      "an autograd function, which calls this, decides whether its results require grad"),
-    ("_backends/cpu/ops/reduction.py", "count, max(LARGE // (rows * columns), 1), x.size)",
+    ("_backends/cpu/ops/sums.py", "count, max(LARGE // (rows * columns), 1), x.size)",
      "count, max((LARGE * (rows * columns)), 1), x.size)", "a box's sum does not depend on its block"),
 )]
 

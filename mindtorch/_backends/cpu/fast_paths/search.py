@@ -6,8 +6,8 @@ from typing import Any
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import int32, int64
 from ...._tensor import Tensor, from_array
-from ..ops.reduction import to_opmath
 from ..ops.search import bisected, searched
+from ..precision import to_opmath
 from . import FAST_PATHS, Row, fast_path
 
 FEW = 16  #: values for which Python's bisection takes no longer than a call of the loop

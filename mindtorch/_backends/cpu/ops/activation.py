@@ -12,13 +12,13 @@ from ...._base.loops.coefficients import ARTANH_ERF, float32s
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
 from ...common.elements import by_loop, element, number
-from ...common.half import number_in
+from ...common.half import converted as as_dtype, number_in
 from ...random import sampling
 from ...random.default import default_generator
+from ..precision import is_half, to_opmath
 from . import AT_ONCE, CPU_KERNELS
 from .comparison import INTEGERS, chosen, clamped, extreme
 from .pointwise import copysign, exp_of, has_vectors, in_blocks, sigmoid
-from .reduction import as_dtype, is_half, to_opmath
 from .special import scipy_function
 
 ndtr = scipy_function("ndtr")

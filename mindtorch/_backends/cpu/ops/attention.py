@@ -16,9 +16,11 @@ from ...._base import loops
 from ...._base.backend import FLASH, attention_kernels
 from ...._storage import allocate
 from ...common.blocks import BLOCK, each_block
+from ..precision import to_opmath
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
-from .reduction import FEW, ONES, maximum, minimum, to_opmath
+from .reduction import FEW, maximum, minimum
+from .sums import ONES
 
 Array = np.ndarray
 #: Least rows computed at a time with a causal mask; half the scores make up a block there.

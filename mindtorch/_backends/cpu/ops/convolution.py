@@ -19,11 +19,12 @@ import numpy as np
 from ...._base import loops
 from ...._storage import allocate
 from ...common.blocks import each_block
+from ...common.half import converted as as_dtype
 from ...common.shapes import output_size
+from ..precision import is_half, to_opmath
 from ..rows import Prepared
 from ..windows import Array, Columns, Ints, keys_of_positions, middle, padded, room
 from . import CPU_KERNELS
-from .reduction import as_dtype, is_half, to_opmath
 
 #: The least elements of a column of one group for which reading them where they lie takes less time than im2col.
 SHORT = 18

@@ -12,9 +12,11 @@ from ...._base import loops
 from ...._base.layout import wrap_dims
 from ...._storage import allocate
 from ...common.blocks import SMALL
+from ..precision import to_opmath
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
-from .reduction import to_opmath, total, vector_norm
+from .norms import vector_norm
+from .sums import total
 
 vecdot: Any = np.vecdot
 #: Elements of the differences computed together.

@@ -10,9 +10,9 @@ import numpy as np
 from ...._base import loops
 from ...._base.about import about
 from ...._storage import allocate
+from ..precision import to_opmath
 from . import AT_ONCE, CPU_KERNELS
 from .indexing import BEYOND, bounded, lowest, rows_at
-from .reduction import to_opmath
 from .writes import added_up
 
 Array = np.ndarray

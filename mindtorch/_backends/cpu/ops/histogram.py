@@ -9,9 +9,9 @@ import numpy as np
 from ...._base import loops
 from ...._base.errors import check
 from ...._dtype import from_numpy_dtype
+from ..precision import to_opmath
 from . import CPU_KERNELS
 from .creation import linspace
-from .reduction import to_opmath
 
 _LAST = 2**63 - 1  #: NumPy overflows for this value, and would write before its array
 

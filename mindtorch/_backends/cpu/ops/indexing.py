@@ -18,9 +18,9 @@ from ...._storage import allocate
 from ...common.blocks import LARGE, SMALL, each_block
 from ...common.half import NATIVE
 from ..along import FEW, finder, starts
+from ..precision import is_half, opmath
 from ..rows import Prepared, taking
 from . import AT_ONCE, CPU_KERNELS
-from .reduction import is_half, opmath
 
 Array = np.ndarray
 lowest, highest = np.minimum.reduce, np.maximum.reduce  # type: Any, Any

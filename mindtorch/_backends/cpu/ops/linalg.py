@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ...common.half import converted as as_dtype
+from ..precision import is_half, to_opmath
 from ..rows import MOST, Prepared, taking
 from . import AT_ONCE, CPU_KERNELS
-from .reduction import as_dtype, is_half, to_opmath
 from .shape import of_one_dtype
 
 ndarray = np.ndarray

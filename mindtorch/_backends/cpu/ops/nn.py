@@ -10,11 +10,12 @@ from ...._base import loops
 from ...._base.about import about
 from ...._storage import allocate
 from ...common.blocks import LARGE, SMALL, each_block
-from ...common.half import FEW
+from ...common.half import FEW, converted as as_dtype
 from ..along import put_along, taken_along
+from ..precision import is_half, to_opmath
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
-from .reduction import PIECE, as_dtype, is_half, maximum, minimum, to_opmath
+from .reduction import PIECE, maximum, minimum
 
 NONE, MEAN, SUM = 0, 1, 2
 array = np.ndarray

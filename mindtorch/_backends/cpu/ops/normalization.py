@@ -14,9 +14,12 @@ from ...._storage import allocate
 from ...common.blas import add_product
 from ...common.blocks import BLOCK, LARGE, each_block
 from ...common.elements import number
+from ...common.half import converted as as_dtype
+from ..precision import is_half, to_opmath
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
-from .reduction import FEW, add, as_dtype, is_half, mean, to_opmath, total
+from .reduction import FEW, add
+from .sums import mean, total
 
 Array = np.ndarray
 

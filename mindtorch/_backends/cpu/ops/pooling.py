@@ -18,11 +18,12 @@ from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
 from ...common.shapes import places
 from ..along import taken_along
+from ..precision import is_half, to_opmath
 from ..rows import MOST, Prepared, by_matrix
 from ..taps import region_places, region_sums, regions
 from ..windows import Array, Ints, keys_of_positions, middle, padded, room
 from . import AT_ONCE, CPU_KERNELS
-from .reduction import is_half, mean, to_opmath
+from .sums import mean
 from .writes import extreme, scatter_add_
 
 

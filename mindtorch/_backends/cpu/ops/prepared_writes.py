@@ -15,10 +15,10 @@ from ...common.blocks import SMALL
 from ...common.half import NATIVE, convert, number_in
 from ..along import FEW, finder
 from ..fast_paths import held
+from ..precision import is_half, opmath
 from ..rows import MOST, Copied, Prepared, taking
 from . import AT_ONCE, CPU_KERNELS
 from .indexing import Array, Find, clamped
-from .reduction import is_half, opmath
 from .writes import (
     PASSES, REDUCTIONS, as_loops_take, average, combine, index_add_, index_copy_, index_fill_, index_reduce_,
     masked_scatter_, put_, scatter_, scatter_add_, update_at,

@@ -14,11 +14,14 @@ from ...._base import loops
 from ...._storage import allocate
 from ...common.blocks import each_block
 from ...common.elements import CALLS
+from ...common.half import converted as as_dtype
 from ..along import taken_along
+from ..precision import is_half, to_opmath
 from ..rows import MOST, Prepared
 from . import AT_ONCE, CPU_KERNELS
+from .extrema import line_starts, lines
 from .pointwise import logaddexp
-from .reduction import add, as_dtype, converted, is_half, line_starts, lines, to_opmath
+from .reduction import add, converted
 
 #: BLOCK: elements of a block. FEW: elements that NumPy accumulates. WIDE: lines that repay a NumPy call for each step.
 BLOCK, FEW, WIDE = 1 << 17, 1 << 12, 1 << 10

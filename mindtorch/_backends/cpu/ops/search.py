@@ -11,9 +11,9 @@ from ...._base import loops
 from ...._base.errors import check
 from ...._dtype import bool_
 from ...common.half import part_for
+from ..precision import to_opmath
 from ..rows import MOST, Prepared
 from . import AT_ONCE, CPU_KERNELS
-from .reduction import to_opmath
 
 # -- unique elements -----------------------------------------------------------------------------------------
 

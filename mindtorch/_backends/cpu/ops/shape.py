@@ -17,7 +17,7 @@ from ..fast_paths import held
 from ..rows import MOST, Prepared, Rows, moving, repeating
 from ..windows import Ints, keys_of_positions, middle
 from . import AT_ONCE, CPU_KERNELS, MOVES
-from .reduction import summed
+from .sums import summed
 
 Array = np.ndarray
 

@@ -11,10 +11,14 @@ from ...._base import loops
 from ...._dtype import DType
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
+from ...common.half import converted as as_dtype
+from ..precision import is_half, to_opmath
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS, reduction
+from .extrema import lines
 from .pointwise import exp_of
-from .reduction import MANY, SOME, as_dtype, by_ones, is_half, lines, maximum, to_opmath, total
+from .reduction import MANY, SOME, maximum
+from .sums import by_ones, total
 
 #: FEW: most elements computed as a whole. WIDE: least columns computed at a time.
 FEW, WIDE = 1 << 16, 256

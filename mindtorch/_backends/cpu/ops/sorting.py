@@ -8,9 +8,11 @@ import numpy as np
 from ...._base import loops
 from ...common.blocks import LARGE, by_parts, each_block
 from ..along import taken_along
+from ..precision import is_half, to_opmath
 from ..rows import Prepared
 from . import CPU_KERNELS
-from .reduction import add, is_half, line_starts, lines, maximum, minimum, selected, to_opmath
+from .extrema import line_starts, lines, selected
+from .reduction import add, maximum, minimum
 
 #: Elements from which on numbering them repays its passes.
 PACKED = 1 << 10

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..precision import is_half
 from . import AT_ONCE
 from .pointwise import lerp
-from .reduction import is_half, nansum, total
+from .sums import nansum, total
 
 ndarray = np.ndarray
 Run = Callable[..., Any]

@@ -15,12 +15,12 @@ from ...._dtype import from_numpy_dtype
 from ...common.blocks import LARGE, each_block
 from ...common.half import convert, number_in, part_for
 from ..along import FEW, starts
+from ..precision import is_half, to_opmath
 from . import CPU_KERNELS
 from .indexing import (
     BEYOND, BITS, Array, Key, are_below, bounded, flat_elements, flat_positions, grid, in_bounds, key_of,
     nothing_chosen,
 )
-from .reduction import is_half, to_opmath
 
 
 def update_at(ufunc: Any, x: Array, key: Key, values: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....._dtype import from_numpy_dtype, int64
-from ....cpu.ops.reduction import to_opmath
+from ....cpu.precision import to_opmath
 from ....random.generator import Generator
 from .forms import CPU, Array, Kernel, named, number, scalar_of, store
 

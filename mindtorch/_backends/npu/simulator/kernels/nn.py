@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....cpu.ops.nn import MEAN, reduced
-from ....cpu.ops.reduction import to_opmath
+from ....cpu.precision import to_opmath
 from .forms import CPU, Array, Kernel, named, pointwise, store, whole
 
 BATCH_MEAN = 3

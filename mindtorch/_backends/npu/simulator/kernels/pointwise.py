@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ....cpu.ops.reduction import to_opmath
+from ....cpu.precision import to_opmath
 from .forms import CPU, Array, Kernel, common, compared, converted, inplace, named, number, pointwise, store, whole
 
 #: DivMod's modes.

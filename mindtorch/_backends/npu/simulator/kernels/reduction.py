@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from ....._base.layout import wrap_dims
-from ....cpu.ops.reduction import count, to_opmath, variance
+from ....cpu.ops.moments import variance
+from ....cpu.ops.reduction import count
+from ....cpu.precision import to_opmath
 from .forms import CPU, Array, Kernel, counted, named, whole
 
 

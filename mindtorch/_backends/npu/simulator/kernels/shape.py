@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ....cpu.ops.reduction import to_opmath
+from ....cpu.precision import to_opmath
 from .forms import CPU, Array, Kernel, inplace, named, onto_copy, scalar_of, store, whole
 
 

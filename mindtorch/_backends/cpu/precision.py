@@ -1,0 +1,42 @@
+"""The dtype of the computation: half precision is computed in float32, as in PyTorch, and rounded once at the end."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..._base import loops
+from ..common.half import NATIVE, converted as as_dtype
+
+Settled = Callable[[np.ndarray], Any]
+
+
+def is_half(x: np.ndarray) -> bool:
+    return x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
+
+
+def to_opmath(x: Any) -> Any:
+    """Return an array (or None) in the dtype of the computation (ATen's ``opmath_t``): float32 for half precision,
+    complex64 for complex numbers of it.
+    """
+    if x is None or (x.dtype.itemsize != 2 and x.dtype.kind in NATIVE):
+        return x
+    return as_dtype(x, loops.SINGLE) if is_half(x) else x.astype(np.complex64) if x.dtype.name == "complex32" else x
+
+
+def opmath(dtype: np.dtype) -> np.dtype:
+    """Return the dtype of the computation, as ``to_opmath`` does."""
+    wide: np.dtype = to_opmath(np.empty(0, dtype)).dtype
+    return wide
+
+
+def narrowed(run: Settled, dtype: np.dtype, widens: bool = False) -> Settled:
+    """Return the function of half precision that computes in float32, unless ``run`` ``widens``, and rounds results."""
+    def narrow(x: np.ndarray) -> Any:
+        found = run(x if widens else as_dtype(x, loops.SINGLE))
+        if found.__class__ is tuple:
+            return tuple([as_dtype(each, dtype) for each in found])
+        return as_dtype(found, dtype) if found.dtype is loops.SINGLE else found
+
+    return narrow
