@@ -346,7 +346,9 @@ def test_a_tensor_with_one_integer_is_an_index_of_lists_and_arrays() -> None:
 
 
 @pytest.mark.parametrize("program", [
-    lambda t: t.index_select(t.ones(0, 3), 0, t.tensor([0])),
+    lambda t: t.index_select(t.ones(0, 3), 0, t.tensor([0])), lambda t: t.ones(5, 0).index_select(0, t.tensor([5])),
+    lambda t: t.nn.functional.embedding(t.tensor([0]), t.ones(0, 3)),
+    lambda t: t.nn.functional.embedding(t.tensor([-1]), t.ones(5, 0)),
     lambda t: t.index_select(t.ones(0, 3), 0, t.tensor([], dtype=t.int64)),
     lambda t: t.ones(()).index_add(0, t.tensor([0, 0]), t.ones(2)),
     lambda t: t.ones(()).index_add(0, t.tensor([0]), t.ones(1)),

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,20 +10,32 @@ from ...._base import loops
 from ...._base.about import about
 from ...._storage import allocate
 from ..precision import to_opmath
+from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
-from .indexing import BEYOND, bounded, lowest, rows_at
+from .indexing import BEYOND, bounded, lowest, rows_at, selected
 from .writes import added_up
 
 Array = np.ndarray
 SUM, MEAN, MAX = 0, 1, 2
 
 
+FEW = 1 << 6  #: most numbers that are read by Python
+
+
 def embedding(weight: Array, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False,
-              sparse: bool = False) -> Array:
-    if indices.size and lowest(indices, None) >= 0:
-        with suppress(IndexError):  # NumPy finds an index that is too large: it is looked for then
-            return rows_at(weight, indices)
-    return rows_at(weight, bounded(indices, len(weight), IndexError, BEYOND, kind="index in self"))
+              sparse: bool = False) -> Callable[[Array, Array], Array]:
+    """Prepare the selection of rows: NumPy finds an index that is too large, and takes a negative one."""
+    few = indices.size <= FEW
+
+    def run(weight: Array, indices: Array) -> Array:
+        if (min(indices.ravel().tolist(), default=0) if few else lowest(indices, None)) >= 0:
+            try:
+                return rows_at(weight, indices)
+            except IndexError:  # the check says which one
+                pass
+        return selected(weight, 0, indices.reshape(-1)).reshape(*indices.shape, weight.shape[1])
+
+    return run
 
 
 def embedding_renorm_(weight: Array, indices: Array, max_norm: float, norm_type: float) -> None:
@@ -48,9 +59,6 @@ def scattered(values: Array, at: Array, rows: int, padding: int, scale: bool) ->
     if scale:
         values = values / np.bincount(at, minlength=rows)[at, None].astype(values.dtype)
     return added_up(values, at, rows)
-
-
-FEW = 1 << 6  #: most classes that are read by Python
 
 
 def one_hot(x: Array, num_classes: int = -1) -> Callable[[Array], Array | None] | None:
@@ -165,7 +173,7 @@ def per_sample_weights_backward(grad: Array, weight: Array, indices: Array, offs
     return np.where(indices == padding, 0, products)
 
 
-CPU_KERNELS.add(embedding, embedding_renorm_, embedding_dense_backward)
+CPU_KERNELS.add(Prepared(embedding, 2), embedding_renorm_, embedding_dense_backward)
 CPU_KERNELS.update({
     "_embedding_bag": embedding_bag,
     "_embedding_bag_forward_only": embedding_bag,

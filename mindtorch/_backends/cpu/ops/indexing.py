@@ -138,7 +138,7 @@ def selected(x: Array, dim: int, at: Array) -> Array:
     check(x.shape[dim] or not at.size or x.ndim == 1, "index_select(): self indexing axis dim should be positive")
     size = x.shape[dim]
     error, words = ((RuntimeError, f"INDICES element is out of DATA bounds, id={{}} axis_dim={size}")
-                    if x.ndim > 1 and dim % x.ndim == 1 else (IndexError, BEYOND))
+                    if x.ndim > 1 and (dim % x.ndim == 1 or not x.size) else (IndexError, BEYOND))
     at = bounded(at.reshape(-1), size, error, words, kind="index in self", dim=dim)
     return np.take(x, at, axis=dim) if dim % x.ndim else rows_at(x, at)
 
