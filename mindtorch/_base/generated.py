@@ -14,8 +14,9 @@ def define(name: str, source: str, file: str, space: dict[str, Any]) -> Any:
 
     ``file`` is the name of the text in tracebacks. It has to be unique, since a later text of the same name would be
     shown in its place. A text whose name begins with the file of a module, a colon and a space counts as a part of that
-    module.
+    module; its frames are the library's.
     """
+    space.setdefault("__name__", __name__)
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     exec(compile(source, file, "exec"), space)
     return space[name]

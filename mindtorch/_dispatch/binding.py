@@ -345,7 +345,7 @@ def _binder(count: int, names: tuple[str, ...], checks: tuple[str, ...], values:
     lines += [f"        return call({', '.join(values)})", "    return binder"]
     call = ", ".join([f"{name}={value}" for name, value in zip((*given[:count], *names), given, strict=True)])
     return define("make", "\n".join(lines), f"{__file__}: ({call}) as ({', '.join(values)}) if {' and '.join(checks)}",
-                  {"__name__": __name__, "INT": INT, "_are_tensors": _are_tensors, "_is_int": _is_int})
+                  {"INT": INT, "_are_tensors": _are_tensors, "_is_int": _is_int})
 
 
 INT = {int}

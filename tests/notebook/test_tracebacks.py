@@ -35,6 +35,18 @@ def test_an_error_is_the_programs_line_a_fold_the_message_and_the_way_to_its_exp
     assert "mindtorch/" not in text and len(text.splitlines()) < 12
 
 
+@pytest.mark.parametrize("line", [
+    "torch.ones(3, 4) @ torch.ones(3, 4)", "torch.ones(3).sum(7)", "torch.cat([torch.ones(2, 3), torch.ones(2, 2)], 0)",
+    "torch.nn.functional.layer_norm(torch.ones(2, 3), (4,))", "torch.ones(3).add_(torch.ones(2))",
+    "torch.nn.functional.embedding(torch.tensor([4]), torch.ones(3, 2))", "(w @ w).backward()", "w.where(w, 1)",
+    "torch.nn.functional.gelu(w, approximate='no')", "torch.stft(torch.ones(3), 8)", "torch.ones(3).view(2)",
+])
+def test_functions_that_the_library_writes_are_folded_too(shell, line):
+    shown(shell, "w = torch.ones(3, 3, requires_grad=True)")
+    for _ in range(3):  # a plan is made at the second call
+        assert skeleton(shown(shell, line)) == [line, "fold"]
+
+
 def test_tb_shows_everything_as_without_the_extension(shell):
     shown(shell, FAILING)
     everything = shown(shell, "%tb")
