@@ -61,6 +61,14 @@ PROGRAMS: dict[str, Program] = {
     "kron of vectors": lambda lib: lib.kron(lib.arange(3.0), lib.arange(4.0)),
     "kron of two dtypes": lambda lib: lib.kron(lib.ones(2, 2), lib.ones(2, 2, dtype=lib.int64)),
     "kron without elements": lambda lib: lib.kron(lib.ones(2, 0), lib.ones(3, 2)),
+    "softmax in another dtype": lambda lib: [
+        call(x.t() if turned else x, 1, other) for call in (lib.softmax, lib.log_softmax) for turned in (False, True)
+        for x in (lib.arange(12).reshape(3, 4), lib.arange(24.0).reshape(4, 6).sin().half(), lib.ones(2, 1))
+        for other in (lib.float64, lib.float32) for _ in range(3)],
+    "softmax of a line": lambda lib: [
+        call(x * scale, -1) for call in (lib.softmax, lib.log_softmax) for scale in (1, 9, 60, float("inf"))
+        for x in (lib.arange(50.0).cos(), lib.arange(60.0).reshape(2, 30).cos().t(), lib.ones(3, 1, dtype=lib.float64))
+        for _ in range(3)],
     "trace": lambda lib: lib.arange(12.0).reshape(3, 4).trace(),
     "trace of integers": lambda lib: lib.arange(12, dtype=lib.int32).reshape(3, 4).trace(),
     "trace of no matrix": lambda lib: lib.ones(3).trace(),

@@ -18,7 +18,7 @@ from . import AT_ONCE, CPU_KERNELS, reduction
 from .extrema import lines
 from .pointwise import exp_of
 from .reduction import MANY, SOME, maximum
-from .sums import by_ones, total
+from .sums import ONES, by_ones, total
 
 #: FEW: most elements computed as a whole. WIDE: least columns computed at a time.
 FEW, WIDE = 1 << 16, 256
@@ -32,32 +32,44 @@ def exp(x: np.ndarray, out: np.ndarray) -> np.ndarray:
 #: Most elements of a line for a product with a matrix of ones, which repeats the line's sum for each element.
 SHORT = 16
 SQUARES = {kind: [np.ones((n, n), kind) for n in range(SHORT + 1)] for kind in "fd"}
-#: Below the first sum of squares, no exponential overflows or underflows beside the sum; below the second, the sum's
-#: logarithm is exact to a millionth. The largest number need not be subtracted then.
-FOR_SUMS, FOR_LOGARITHMS = 6400.0, 1024.0
+COLUMNS = {kind: np.ones((reduction.FEW, 1), kind) for kind in "fd"}  #: whose products are the sums of longer lines
+#: Below the first sum of squares, no exponential of this dtype overflows or underflows beside the sum; below the second,
+#: the sum's logarithm is exact to a millionth, or to 1e-13. The largest number need not be subtracted then.
+FOR_SUMS, FOR_LOGARITHMS = {"f": 6400.0, "d": 2.0**18}, {"f": 1024.0, "d": 2.0**18}
 
 
 def softmax_of_few(x: np.ndarray, ones: np.ndarray, down: bool) -> np.ndarray | None:
-    """Compute softmax of short lines, or columns, of moderate float32 or float64 numbers; None for others."""
+    """Compute softmax of lines, or columns, of few moderate float32 or float64 numbers; None for others."""
+    if ones.size == 1:
+        return np.exp(x - x)
     flat = x.ravel()
-    if not flat.dot(flat) < FOR_SUMS:
+    if not flat.dot(flat) < FOR_SUMS[x.dtype.char]:
         return None
     powers = np.exp(x)
     return np.divide(powers, ones.dot(powers) if down else powers.dot(ones), powers)
 
 
 def log_softmax_of_few(x: np.ndarray, ones: np.ndarray, down: bool) -> np.ndarray | None:
-    """Compute log-softmax of short lines, or columns, of moderate float32 or float64 numbers; None for others."""
+    """Compute log-softmax of lines, or columns, of few moderate float32 or float64 numbers; None for others."""
+    if ones.size == 1:  # a logarithm of one exponential would round
+        return x - x
     flat = x.ravel()
-    if len(ones) == 1 or not flat.dot(flat) < FOR_LOGARITHMS:
-        return None  # a logarithm of one exponential rounds, and the result is 0
+    if not (squares := flat.dot(flat)) < FOR_LOGARITHMS[x.dtype.char]:
+        if x.dtype.char == "d" or not squares < FOR_LOGARITHMS["d"]:
+            return None
+        wide = log_softmax_of_few(x.astype(np.float64), ones, down)
+        return wide if wide is None else wide.astype(x.dtype)
     powers = np.exp(x)
     sums = ones.dot(powers) if down else powers.dot(ones)
-    return np.subtract(x, np.log(sums, sums), sums)
+    return np.subtract(x, np.log(sums, sums), powers)
 
 
 def largest(x: np.ndarray, axis: int) -> np.ndarray:
-    """Return the largest elements along an axis, which stays. Short lines are transposed, since NumPy is slow there."""
+    """Return the largest elements along an axis, which stays; a single line's as a number. Short lines are transposed,
+    since NumPy is slow there.
+    """
+    if x.size == x.shape[axis]:
+        return maximum(x, None)
     if x.ndim == 2 and axis and x.shape[1] <= SHORT:
         return maximum(x.T.copy())[:, None]
     return maximum(x, axis, None, None, True)
@@ -65,6 +77,8 @@ def largest(x: np.ndarray, axis: int) -> np.ndarray:
 
 def sums(x: np.ndarray, axis: int) -> np.ndarray:
     """Return the sums along an axis, with a shape that broadcasts; few numbers by a product with ones."""
+    if x.size == x.shape[axis] <= reduction.FEW:
+        return np.asarray(x.ravel().dot(ONES[x.dtype.char][:x.size]))
     settled = by_ones(x.shape, x.dtype.char, (axis,), True) if x.size <= SOME else None
     found: np.ndarray = total(x, (axis,), True) if settled is None else settled(x)
     return found
@@ -94,13 +108,18 @@ def log_softmax_grad(grad: np.ndarray, output: np.ndarray, out: np.ndarray, axis
     np.subtract(grad, out, out=out)
 
 
+def in_rows(x: np.ndarray) -> np.ndarray:
+    """Return an array in the dtype of the computation, contiguous."""
+    return np.asarray(to_opmath(x), order="C")
+
+
 def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: loops.Loop,
             of_few: Callable[[np.ndarray, np.ndarray, bool], np.ndarray | None] | None = None) -> Prepared:
     """Return a row from a function that computes along an axis of ``count`` arrays into an output.
 
     The function receives slices along the first axis, if that is not the axis of the computation. Contiguous float32
     arrays use the loops: ``along`` for lines, ``down`` for columns. Small ones are computed as a whole; ``of_few`` may
-    compute short lines or columns of very few numbers.
+    compute lines or columns of very few numbers.
     """
 
     def row(*args: Any) -> np.ndarray:
@@ -120,9 +139,12 @@ def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: l
 
     def prepare(*args: Any) -> Callable[..., Any]:
         rest, narrow = args[count:], args[0].dtype
-        if (found := sure(*args)) is None and is_half(args[0]) and not isinstance(rest[-1], DType):
-            inner = sure(*map(to_opmath, args[:count]), *rest)
-            found = inner and (lambda *arrays: as_dtype(inner(*map(to_opmath, arrays)), narrow))
+        found = sure(*args)
+        if found is None and not (is_half(args[0]) and isinstance(rest[-1], DType)):
+            inner = sure(*map(in_rows, args[:count]), *rest)
+            if inner is not None and is_half(args[0]):
+                return lambda *arrays: as_dtype(inner(*map(in_rows, arrays)), narrow)
+            found = inner and (lambda *arrays: inner(*map(in_rows, arrays)))
         return found or (lambda *arrays: row(*arrays, *rest))
 
     def sure(*args: Any) -> Callable[..., Any] | None:
@@ -149,13 +171,15 @@ def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: l
             compute(*arrays, out, axis)
             return out
 
-        short, down = of_few, axis < x.ndim - 1
-        if short is None or x.size > reduction.FEW or (down and (axis or x.ndim > 2)) or x.shape[axis] > SHORT:
+        down = axis < x.ndim - 1
+        if of_few is None or x.size > reduction.FEW or (down and (axis or x.ndim > 2)):
             return small
-        ones = SQUARES[dtype.char][shape[axis]]
+        number = shape[axis]
+        ones = SQUARES[dtype.char][number] if number <= SHORT else COLUMNS[dtype.char][:number]
+        ones = ones.T if down else ones
 
         def few(x: np.ndarray) -> np.ndarray:
-            found = short(x, ones, down)
+            found = of_few(x, ones, down)
             return small(x) if found is None else found
 
         return few
@@ -184,6 +208,21 @@ def down_columns(loop: Callable[..., None], boxes: list[np.ndarray]) -> None:
 
 
 SOFTMAX = blocked(softmax_of, 1, loops.softmax, loops.softmax_down, softmax_of_few)
+LOG_SOFTMAX = blocked(log_softmax_of, 1, loops.log_softmax, loops.log_softmax_down, log_softmax_of_few)
+
+
+def converting(row: Prepared) -> Callable[..., Callable[..., np.ndarray] | None]:
+    """Return the preparation of a row for an array of another dtype, which is not large."""
+    def prepare(x: np.ndarray, dim: int, dtype: DType | None = None) -> Callable[..., np.ndarray] | None:
+        if dtype is None or dtype.np == x.dtype:
+            return row.prepare(x, dim, False)
+        if x.dtype.kind not in "biuf" and not is_half(x) or x.size >= LARGE:
+            return None
+        wanted = dtype.np
+        run = row.prepare(as_dtype(x, wanted), dim, False)
+        return run and (lambda x: run(as_dtype(x, wanted)))
+
+    return prepare
 
 
 def _safe_softmax(x: np.ndarray, dim: int, dtype: DType | None = None) -> Callable[..., np.ndarray] | None:
@@ -203,10 +242,10 @@ def _safe_softmax(x: np.ndarray, dim: int, dtype: DType | None = None) -> Callab
 
 
 AT_ONCE.add(_safe_softmax)
+AT_ONCE.update({"softmax.int": converting(SOFTMAX), "log_softmax.int": converting(LOG_SOFTMAX)})
 CPU_KERNELS.update({
     "_softmax": SOFTMAX,
-    "_log_softmax": blocked(log_softmax_of, 1, loops.log_softmax, loops.log_softmax_down,
-                            log_softmax_of_few),
+    "_log_softmax": LOG_SOFTMAX,
     "_softmax_backward_data": blocked(softmax_grad, 2, loops.softmax_backward, loops.softmax_backward_down),
     "_log_softmax_backward_data": blocked(
         log_softmax_grad, 2, loops.log_softmax_backward, loops.log_softmax_backward_down),
