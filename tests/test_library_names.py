@@ -83,3 +83,8 @@ def test_lists_of_tensors_are_one_vector_and_groups_of_a_size() -> None:
     taken = [tensor for group in utils._take_tensors(mixed, 32) for tensor in group]
     ordered = utils._reorder_tensors_as(taken, mixed)
     assert all(one is other for one, other in zip(ordered, mixed, strict=True))
+
+
+def test_the_key_of_extra_states_is_where_libraries_look_for_it() -> None:
+    names = importlib.import_module("mindtorch.nn.modules.module")
+    assert names._EXTRA_STATE_KEY_SUFFIX == "_extra_state"

@@ -389,14 +389,14 @@ class _Ops(ModuleType):
         setattr(self, name, found)
         return found
 
-
     def load_library(self, path: Any) -> None:
         """Define the operators of a library in C++ that mindtorch has in Python (``torch.ops.load_library``).
 
         Raises:
             OSError: PyTorch's type, for another library: mindtorch runs no C++.
         """
-        define = LIBRARIES.get("/".join(Path(path).with_suffix("").parts[-2:]))
+        file = Path(path)
+        define = LIBRARIES.get(f"{file.parent.name}/{file.name.partition('.')[0]}")  # whichever ABI it is for: X.so, X.abi3.so
         if define is not None:
             return define()
         raise OSError(f"Could not load this library: {path}: mindtorch runs no operators in C++; torch.library takes "

@@ -102,7 +102,7 @@ def install_as_torch() -> None:
     if loaded is not None and loaded is not ours:
         raise RuntimeError("install_as_torch(): PyTorch has been imported already; call this before anything imports "
                            "torch")
-    for library in ("_torchaudio.abi3", "libtorchaudio.abi3"):
+    for library in ("_torchaudio", "libtorchaudio"):
         LIBRARIES[f"lib/{library}"] = lambda: load_module("mindtorch._run.torchaudio").define()
     LIBRARIES["torchvision/_C"] = lambda: load_module("mindtorch._run.torchvision").define()
     if _finder not in sys.meta_path:

@@ -9,8 +9,8 @@ import numpy as np
 PROGRAM = """
 import mindtorch; mindtorch.install_as_torch()
 import torch
-for name in "_torchaudio", "libtorchaudio":
-    torch.ops.load_library(f"/anywhere/torchaudio/lib/{name}.abi3.so")
+for name in "_torchaudio.so", "_torchaudio.abi3.so", "libtorchaudio.abi3.so", "libtorchaudio.so":
+    torch.ops.load_library(f"/anywhere/torchaudio/lib/{name}")
 ops = torch.ops.torchaudio
 windows, padded = torch.arange(6.).view(1, 1, 6), torch.zeros(1, 1, 8)
 print(ops._lfilter_core_loop(windows, torch.tensor([[.25, .5, 1.]]), padded).flatten().tolist())

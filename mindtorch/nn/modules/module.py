@@ -6,7 +6,7 @@ from .._hooks import (
     register_module_forward_pre_hook, register_module_full_backward_hook, register_module_full_backward_pre_hook,
     register_module_module_registration_hook, register_module_parameter_registration_hook,
 )
-from .._state import _IncompatibleKeys
+from .._state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX, _IncompatibleKeys
 from ..module import Module
 
 _HOOKS = (_global_backward_hooks, _global_backward_pre_hooks, _global_forward_hooks, _global_forward_pre_hooks)
