@@ -32,6 +32,16 @@ def test_operators_and_named_blocks_are_counted() -> None:
         found.table(sort_by="colour")
 
 
+def test_columns_are_as_wide_as_pytorchs() -> None:
+    tables = []
+    for lib in (torch, reference):
+        with lib.autograd.profiler.profile(record_shapes=True) as found, lib.autograd.profiler.record_function("s" * 60):
+            pass
+        tables.append([found.table(max_name_column_width=width).splitlines() for width in (20, 55, 80)])
+    for ours, theirs in zip(*tables, strict=True):
+        assert ours[:3] == theirs[:3] and ours[3].split()[0] == theirs[3].split()[0]
+
+
 def test_without_a_profile_a_named_block_is_a_block() -> None:
     @record_function("step")
     def step() -> int:

@@ -99,15 +99,17 @@ class EventList(list[FunctionEvent]):
         whole = self.self_cpu_time_total or 1.0
         rows: list[tuple[str, ...]] = [
             ("Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "# of Calls")]
-        rows += [(event.key[:max_name_column_width], f"{event.self_cpu_time_total / whole:.2%}",
+        limit = max_name_column_width - 3
+        rows += [(event.key if len(event.key) < limit else event.key[:limit] + "...", f"{event.self_cpu_time_total / whole:.2%}",
                   event.self_cpu_time_total_str, f"{event.cpu_time_total / whole:.2%}", event.cpu_time_total_str,
                   event.cpu_time_str, str(event.count)) for event in events[:row_limit]]
         shapes = ["Input Shapes", *(str(event.input_shapes) for event in events[:row_limit])]
         if any(event.input_shapes for event in events):
             rows = [(*row, shape) for row, shape in zip(rows, shapes, strict=True)]
-        widths = [max(12, *(len(row[i]) for row in rows)) for i in range(len(rows[0]))]
-        rule = "  ".join("-" * width for width in widths)
-        lines = ["  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in rows]
+        widths = [min(max((len(event.key) for event in events), default=0) + 4, max_name_column_width), *[12] * 6,
+                  max((len(shape) for shape in shapes[1:]), default=0) + 4][:len(rows[0])]
+        rule = "".join("-" * width + "  " for width in widths)
+        lines = ["".join(text.rjust(width) + "  " for text, width in zip(row, widths, strict=True)) for row in rows]
         above = [header] if header else []
         return "\n".join([*above, rule, lines[0], rule, *lines[1:], rule,
                           f"Self CPU time total: {_time(self.self_cpu_time_total)}", ""])
