@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import mindtorch
+from mindtorch._backends.cpu import pointwise
+from mindtorch._backends.cpu.plans import Plans
 from tests.both import Program, assert_same_outcome, each_program
-from tests.support import torch
+from tests.support import assert_same, port, torch
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -111,3 +113,25 @@ OF_SPECIAL: list[Callable[..., Any]] = [
     for times in (1, 1, 1, 100, 400)] for dtype in ("float16", "bfloat16") for some in (4, NAN) for call in OF_SPECIAL])
 def test_signs_and_what_is_no_number_count_in_half_precision_of_any_size(program: Program) -> None:
     assert_same_outcome(program)
+
+
+#: Functions of one number of half precision, of which the library keeps a table, and how each is called.
+TABLED = {
+    "sinc": lambda lib, x: lib.sinc(x), "logit": lambda lib, x: lib.logit(x), "frac": lambda lib, x: lib.frac(x),
+    "selu": lambda lib, x: lib.selu(x), "isneginf": lambda lib, x: lib.isneginf(x),
+    "hardshrink": lambda lib, x: lib.nn.functional.hardshrink(x, 0.25), "clamp_min": lambda lib, x: x.clamp_min(-0.5),
+    "rsub": lambda lib, x: lib.rsub(x, 2), "gelu": lambda lib, x: lib.nn.functional.gelu(x)}
+
+
+@pytest.mark.parametrize("name", TABLED)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_table_of_results_has_those_of_each_number(dtype: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pointwise, "SOME", 1 << 15)  # two calls before there is one
+    monkeypatch.setattr(pointwise, "TABLES", Plans())
+    call = TABLED[name]
+    some = torch.tensor([-0.0, 0.0, float("inf"), -float("inf"), float("nan"), 0.1, -0.7, 2.5, 300.0])
+    for numbers in (torch.tensor(0.3), torch.tensor([0.3]), some, some.view(3, 3).T, torch.ones(2, 0)):
+        x = numbers.to(getattr(torch, dtype))
+        for _ in range(6):
+            assert_same(call(mindtorch, port(x, mindtorch)), call(torch, x), rtol=0.008)
+    assert bool(pointwise.TABLES) == (name != "gelu")

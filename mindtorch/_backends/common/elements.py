@@ -15,6 +15,7 @@ from .blocks import LARGE, compute
 #: How many passes of NumPy a loop replaces, about; and how many elements a pass computes in the time of its calls.
 PASSES, CALLS = 4, 1 << 7
 FEW = 1 << 10  #: elements whose steps do not matter
+BITS = np.dtype(np.uint16)  #: as which loops take half precision
 NUMBERS = (float, int, bool)  #: which ufuncs take in place of arrays
 
 
@@ -31,23 +32,25 @@ def element(value: Any, dtype: np.dtype) -> np.ndarray:
 
 def looped(family: dict[str, loops.Loop], given: tuple[Any, ...], numbers: tuple[int, ...] = ()) -> Any:
     """Compute a function of arrays of one dtype, which broadcast, and of numbers, by the loop of their dtype's letter,
-    or, of its name, of the bits of half precision; None without one.
+    of half precision by bits; None without one.
     """
-    dtype, shape = given[0].dtype, given[0].shape
-    size = given[0].size
-    for array in given:
-        if array.__class__ not in NUMBERS:
-            if array.dtype is not dtype and array.dtype != dtype:
-                return None
-            if array.shape != shape and array.size > 1:  # they may broadcast to more elements
-                shape = np.broadcast_shapes(shape, array.shape)
-                size = prod(shape)
+    x = given[0]
+    dtype, size = x.dtype, x.size
     if (loop := family.get(dtype.char)) is None:
-        if (loop := family.get(dtype.name)) is None:
-            return None
-        given = tuple([array.view(np.uint16) for array in given])
+        return None
+    if len(given) > 1:
+        shape = x.shape
+        for other in given:
+            if other.__class__ not in NUMBERS:
+                if other.dtype is not dtype and other.dtype != dtype:
+                    return None
+                if other.shape != shape and other.size > 1:  # they may broadcast to more elements
+                    shape = np.broadcast_shapes(shape, other.shape)
+                    size = prod(shape)
     if (ufunc := loop.ufunc(PASSES * (size + CALLS), numbers)) is None:
         return None
+    if dtype.itemsize == 2:
+        given = tuple([array.view(BITS) for array in given])
     found = ufunc(*given) if size < FEW else of_many(ufunc, *given)
     return found if found.dtype is dtype else np.asarray(found).view(dtype)
 
@@ -63,14 +66,24 @@ def of_many(ufunc: np.ufunc, x: Any, *others: Any) -> np.ndarray:
     return ufunc(*arrays, out=out) if out.size < LARGE else compute(ufunc, out, *arrays)
 
 
-def by_loop(name: str, function: Callable[..., Any], *defaults: Any) -> Callable[..., Any]:
+class Looped:
+    """The row of a function of elements that only makes new arrays: by loops, where there are any."""
+
+    def __init__(self, function: Callable[..., Any]):
+        self.function = self.__wrapped__ = function
+        self.__name__ = function.__name__
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
+def by_loop(name: str, function: Callable[..., Any], *defaults: Any) -> Looped:
     """Return the row of a function of elements, which makes a new array, by the loop of this name if there is one."""
     family = loops.elements[name].loops
 
     @wraps(function)
     def row(x: Any, *others: Any) -> Any:
-        found = looped(family, (x, *(others or defaults))) if x.dtype.char in family else None
+        found = looped(family, (x, *(others or defaults)))
         return function(x, *others) if found is None else found
 
-    row.is_new = True  # type: ignore[attr-defined]
-    return row
+    return Looped(row)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial, reduce
-from itertools import compress
+from itertools import compress, zip_longest
 from math import prod
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, as_vectors, compute, each_block, least_of
 from ..common.broadcasts import LEAST, repeats_of, with_long_rows
+from ..common.elements import Looped
 from ..common.half import FEW, SLOW, converted, number_in, ways_of
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
@@ -30,6 +31,11 @@ from .ops.pointwise import copysign
 from .plans import ERRORS, SEEN, SETTINGS, UNFIT, Plan, Plans, key_of
 from .rows import Rows, array_of, computed, is_own, order_kept, order_of, strided
 
+#: Up to how many elements of half precision NumPy's own loops take less time than conversions.
+NATIVE = 1 << 7
+BITS = np.arange(1 << 16, dtype=np.uint16)  #: of all numbers of half precision
+SOME = 1 << 6  #: elements that are computed in the time of a call
+OF_COUNTS = {"gelu"}  #: Operators whose results depend on how many elements there are.
 MANY = 1 << 14  #: elements from which on half precision is computed in blocks
 #: Ufuncs whose results do not depend on whether half precision is computed in float32.
 EXACT = {np.add, np.subtract, np.multiply, np.divide, np.minimum, np.maximum, np.equal, np.not_equal, np.less,
@@ -60,6 +66,36 @@ def number_array(number: Any, dtype: DType) -> np.ndarray:
     return number_in(number, dtype.np)
 
 
+def function_of(row: Any) -> Any:
+    """Return the function of operands that a row calls without further arguments."""
+    return row.ufunc if isinstance(row, PreparedUfunc) else row.function if isinstance(row, Looped) else row
+
+
+def by_table(run: Rows, place: int) -> Rows:
+    """Return the function of one operand of half precision, the one at ``place``, and numbers that ``run`` computes: by
+    a table of all its results, once it has computed about as many elements.
+    """
+    left, take = BITS.size, None
+
+    def row(*operands: Any) -> Any:
+        nonlocal left, take
+        x = operands[place]
+        if take is not None:
+            return take(x.view(BITS.dtype))
+        left -= x.size + SOME
+        if left < 0:
+            given = [*operands]
+            given[place] = BITS.view(x.dtype)
+            take = run(*given).take
+        found = run(*operands)
+        return found.copy() if found is x else found
+
+    return row
+
+
+TABLES = Plans(1 << 6)  #: by operator, dtype and numbers
+
+
 class Settled(NamedTuple):
     """The functions of operands' arrays that compute calls like one: ``run`` makes a tensor, and later calls use it
     directly if it ``serves`` them; ``of_arrays``, if there is one, makes an array.
@@ -76,8 +112,10 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
     what finds the function of arrays alone.
     """
     count, unpromoted, opmath_scalars = meta.count, meta.unpromoted, meta.opmath_scalars
-    ufunc: Any = row.ufunc if isinstance(row, PreparedUfunc) else row
-    is_ufunc, plans = isinstance(ufunc, np.ufunc), Plans()
+    looped, plans = isinstance(row, Looped), Plans()
+    row = row.function if isinstance(row, Looped) else row
+    ufunc = function_of(row)
+    is_ufunc = isinstance(ufunc, np.ufunc)
 
     def learn(args: tuple[Any, ...]) -> Settled:  # may warn of numbers that a dtype cannot hold
         spec, dtype = meta.plan(args)
@@ -89,8 +127,9 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
         elif meta.scaled and wide is not dtype:
             # 0 needs no rounding, and an integer's sign differs from a float's
             rest = tuple([number_array(number, dtype) if number else number for number in rest])
-        if (((ufunc in EXACT and size < FEW) or ufunc is copysign) and not rest
-                and all(of_tensor) and all(arg._dtype is dtype for arg in operands)):
+        alike = all(of_tensor) and all(arg._dtype is dtype for arg in operands)
+        native = is_ufunc and (size <= NATIVE or (ufunc in EXACT and size < FEW))
+        if alike and not rest and (native or ufunc is copysign):
             wide, ways = dtype, []  # NumPy, too, computes half precision in float32 and rounds
         else:
             ways = [(i, way_of(arg, dtype, wide, i in opmath_scalars)) for i, arg in enumerate(operands)
@@ -105,7 +144,13 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
             function = partial(with_long_rows, function, repeats)
         elif is_ufunc and not rest and not few and not widened:  # NumPy is slow to write half precision
             return Settled(into_new(ufunc, changes, spec), False)
-        run, of_arrays = by_row(op, function, changes, len(operands), rest, spec, widened)
+        is_new = looped or (widened and spec.dtype.itemsize == 2) or isinstance(function, np.ufunc)
+        run, of_arrays = by_row(op, function, changes, len(operands), rest, spec, is_new)
+        if of_arrays is not None and sum(of_tensor) == 1 and dtype in HALVES and not (alike and native) and (
+                operands[place := of_tensor.index(True)]._dtype is dtype and op.name not in OF_COUNTS):
+            numbers = repr([dtype if tensor else arg for arg, tensor in zip_longest(args, of_tensor)])
+            table = TABLES.get(key := (op.name, numbers)) or TABLES.keep(key, by_table(of_arrays, place))
+            run, of_arrays = by_row(op, table, {}, len(operands), (), spec, True)
         return Settled(run, few, of_arrays)
 
     def kernel(*args: Any) -> Any:
@@ -121,16 +166,15 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
 
 
 def by_row(op: Operator, function: Rows, changes: dict[int, Any], count: int, rest: tuple[Any, ...], spec: Spec,
-           widened: bool) -> tuple[Rows, Rows | None]:
+           is_new: bool) -> tuple[Rows, Rows | None]:
     """Return a function that computes a call from its operands' arrays, after the given changes of some of them; and
-    the one that makes an array of few numbers.
+    the one that makes an array of few numbers. ``is_new`` says that the function only makes new arrays.
     """
     (shape, dtype, stride), size = spec, prod(spec.shape or ())
     ways, layout = [changes.get(i) for i in range(count)], intern_layout(shape or (), stride, dtype)
-    is_new = (widened and dtype.itemsize == 2) or isinstance(function, np.ufunc) or hasattr(function, "is_new")
     forms = tuple([len(way) if way.__class__ is tuple else -1 if way is not None else 0 for way in ways])
-    made, run = changing(forms, size < FEW, tensors := is_new and size < MANY and shape is not None and stride is None)(
-        function, rest, dtype.np, layout, ways)
+    tensors = is_new and size < MANY and shape is not None and stride is None
+    made, run = changing(forms, size < FEW, tensors, not rest)(function, rest, dtype.np, layout, ways)
     run = run if changes or rest else function
     if tensors:
         return made, run
@@ -170,18 +214,22 @@ def make(function, rest, dtype, layout, ways):
         result = asarray(function({changed}, *rest))
         return result if {fits} else {narrowed}
     def compute({parameters}):
+        {computed}
         out = new(Tensor)
-        out._array = silent().run(run, {operands})
-        out._dtype, out._keys, out._layout = layout.dtype, CPU, layout
+        out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
         return out
     return compute, run
 """
+UNCHANGED = """result = asarray(silent().run(function, {operands}))
+        if not ({fits}):
+            result = {narrowed}"""
 
 
 @lru_cache
-def changing(forms: Ints, few: bool, contiguous: bool) -> Callable[..., tuple[Rows, Rows]]:
+def changing(forms: Ints, few: bool, contiguous: bool, alone: bool) -> Callable[..., tuple[Rows, Rows]]:
     """Return a function that makes the functions of operands that are converted to so many dtypes, or replaced by a
-    number (-1): one returns tensors, of arrays that are known to be new and ``contiguous``, the other the arrays.
+    number (-1): one returns tensors, of arrays that are known to be new and ``contiguous``, the other the arrays. There
+    are no further arguments if the operands are ``alone``.
     """
     operands, changed = [f"x{i}" for i in range(len(forms))], []
     for i, form in enumerate(forms):
@@ -189,16 +237,18 @@ def changing(forms: Ints, few: bool, contiguous: bool) -> Callable[..., tuple[Ro
         for k in range(form):
             text = f"{text}.astype(way{i}[{k}])" if few else f"converted({text}, way{i}[{k}])"
         changed.append(text)
-    source = CHANGED.format(
-        ways=", ".join([f"way{i}" for i in range(len(forms))]), operands=", ".join(operands),
-        parameters="=None, ".join(operands) + "=None" * (len(operands) > 1),  # the last ones may be left out
-        changed=", ".join(changed), fits="result.dtype is dtype" + " and result.flags.c_contiguous" * contiguous,
-        narrowed=f"result.astype(dtype, {'C' if contiguous else 'K'!r})" if few else
-        f"converted({'contiguous(result)' if contiguous else 'result'}, dtype)")
+    parts = {"ways": ", ".join([f"way{i}" for i in range(len(forms))]), "operands": ", ".join(operands),
+             "parameters": "=None, ".join(operands) + "=None" * (len(operands) > 1),  # the last ones may be left out
+             "changed": ", ".join(changed),
+             "fits": "result.dtype is dtype" + " and result.flags.c_contiguous" * contiguous,
+             "narrowed": f"result.astype(dtype, {'C' if contiguous else 'K'!r})" if few else
+             f"converted({'contiguous(result)' if contiguous else 'result'}, dtype)"}
+    computed = "result = silent().run(run, {operands})" if any(forms) or not alone else UNCHANGED
+    source = CHANGED.format(computed=computed.format(**parts), **parts)
     space = {"CPU": CPU, "Tensor": Tensor, "asarray": np.asarray, "contiguous": np.ascontiguousarray,
              "converted": converted, "new": new, "silent": silent}
     made: Callable[..., tuple[Rows, Rows]] = define(
-        "make", source.strip(), f"{__file__}: {', '.join(changed)} {few} {contiguous}", space)
+        "make", source.strip(), f"{__file__}: {', '.join(changed)} {few} {contiguous} {alone}", space)
     return made
 
 
@@ -385,7 +435,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Kernel:
     #: The result's dtype by the operands' dtype; None for the general kernel.
     results = {**dict.fromkeys((*DTYPES.values(), *RARE.values())),
                **{dtype: bool_ if meta.kind == "bool" else dtype for dtype in meta.fast}}
-    function, general = row.ufunc if isinstance(row, PreparedUfunc) else row, of_few_converted(meta, row, kernel)
+    function, general = function_of(row), of_few_converted(meta, row, kernel)
     if not plain:
         fast = wrap(fast_path(_of_several(meta, function, results))(general))
         return Kernel(with_strides(meta, wrap(kernel), fast), row, fast, functions=finder)
@@ -415,7 +465,7 @@ def of_few_converted(meta: Pointwise, row: Rows, general: Rows) -> Rows:
     halves = HALVES & meta.takes if meta.opmath else frozenset()
     integers = INTEGERS & meta.takes if meta.kind == "float" else frozenset()
     results = {dtype: bool_ if meta.kind == "bool" else dtype for dtype in halves} | dict.fromkeys(integers, float32)
-    function = row.ufunc if isinstance(row, PreparedUfunc) else row  # without further arguments
+    function = function_of(row)
     exact = function in EXACT
 
     def taken(args: tuple[Any, ...], dtype: DType) -> list[Any] | None:

@@ -259,11 +259,9 @@ at_each, at_rows = ({name: ByDType(f"{name}_{way}", True, kinds)
                                          ("minimum", "fdil"), ("copy", "bhil"))} for way in ("at_each", "at_rows"))
 cumsum = ByDType("cumsum", True, "fdl")
 cumprod, distances, sum_bags = (ByDType(name, True) for name in ("cumprod", "distances", "sum_bags"))
-fmod, remainder, floor_divide = (ByDType(name, True) for name in ("fmod", "remainder", "floor_divide"))
-trunc_divide = ByDType("trunc_divide", True, "il")
-#: Rounded quotients in half precision, which rounds each step, by dtype.
-floor_divide_half, trunc_divide_half = ({kind: Loop(f"{name}_{kind}", True) for kind in ("float16", "bfloat16")}
-                                        for name in ("floor_divide", "trunc_divide"))
+fmod, remainder = ByDType("fmod", True), ByDType("remainder", True)
+#: Of half precision with each step rounded.
+floor_divide, trunc_divide = ByDType("floor_divide", True, "fdeE"), ByDType("trunc_divide", True, "ileE")
 #: Which replace a hundred passes, or a slow function of SciPy.
 polynomial, digamma = ByDType("polynomial", waits=True), ByDType("digamma", waits=True)
 multiply_along = ByDType("multiply_along", True, "d")

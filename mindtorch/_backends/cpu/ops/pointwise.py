@@ -16,7 +16,7 @@ from ...._base import loops
 from ...._base.errors import C_NAMES, check
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
-from ...common.elements import by_loop, looped, number
+from ...common.elements import Looped, by_loop, looped, number
 from ...common.half import number_in
 from ...common.pointwise import PreparedUfunc
 from . import CPU_KERNELS
@@ -28,15 +28,16 @@ MOST = 3e38  #: a number that float32 holds
 LOG2_E = {sign: np.asarray(sign * log2(e), np.float32) for sign in (1, -1)}
 
 
-def _is_integer(x: Any) -> bool:
-    return (x if x.__class__ is np.ndarray else np.asarray(x)).dtype.kind in "iu"
+def dtype_of(x: Any, y: Any) -> np.dtype:
+    """Return the dtype of two operands, of which one may be a number."""
+    found: np.dtype = (x if x.__class__ is np.ndarray else y).dtype
+    return found
 
 
-def _divisor(x: Any, y: Any) -> Any:
-    """Return the divisor; an integer must not be zero."""
-    if _is_integer(x) and _is_integer(y) and (not y.all() if y.__class__ is np.ndarray else y == 0) and np.size(x):
+def refuse_zero(x: Any, y: Any) -> None:
+    """Raise PyTorch's error for an integer divisor of 0."""
+    if (np.count_nonzero(y) < y.size if y.__class__ is np.ndarray else not y) and np.size(x):
         raise RuntimeError("ZeroDivisionError")
-    return y
 
 
 def is_idle(x: Any, factor: Any) -> bool:
@@ -76,9 +77,9 @@ def scaled(x: Any, factor: Any) -> Any:
     return x if is_idle(x, factor) else x * held(factor, x.dtype)
 
 
-def with_factor(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def with_factor(name: str, function: Callable[..., Any]) -> Looped:
     """Return the row of a function of three arrays and a factor."""
-    row = by_loop(name, function)
+    row = by_loop(name, function).function
 
     def scaling(x: Any, first: Any, second: Any, value: Any = 1) -> Any:
         if value.__class__ is not float or x.dtype.char not in "fd" or not -MOST < value < MOST:
@@ -87,17 +88,17 @@ def with_factor(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             value = held(value, x.dtype)
         return row(x, first, second, value)
 
-    scaling.is_new = True  # type: ignore[attr-defined]
-    return scaling
+    return Looped(scaling)
 
 
 def divided_by(function: Callable[[Any, Any], Any], family: dict[str, loops.Loop]) -> Callable[[Any, Any], Any]:
     """Return a division that rejects an integer divisor of 0, by a loop of arrays of the dtypes that it has."""
 
     def row(x: Any, y: Any) -> Any:
-        y = _divisor(x, y)
-        if x.__class__ is np.ndarray and x.dtype.char in family and x.size:
-            found = looped(family, (x, y if y.__class__ is np.ndarray else np.asarray(y, x.dtype)))
+        if (dtype := dtype_of(x, y)).kind in "iu":
+            refuse_zero(x, y)
+        if x.__class__ is np.ndarray and dtype.char in family and x.size:
+            found = looped(family, (x, y if y.__class__ is np.ndarray else number(y, dtype)))
             if found is not None:
                 return found
         return function(x, y)
@@ -109,20 +110,16 @@ EXACT_QUOTIENT = 16  #: up to which integers keep their distance after two round
 
 
 def truncated(x: Any, y: Any) -> Any:
-    if not _is_integer(x):
-        found = looped(loops.trunc_divide_half, (x, y)) if np.result_type(x, y).itemsize == 2 else None
-        return np.trunc(np.divide(x, y)) if found is None else found
-    quotient = np.floor_divide(x, y)
-    return quotient + ((quotient < 0) & (quotient * y != x))
+    if dtype_of(x, y).kind in "iu":
+        return np.floor_divide(x - np.fmod(x, y), y)
+    return np.trunc(np.divide(x, y))
 
 
-def floor_divide(x: Any, y: Any) -> Any:
+def floored(x: Any, y: Any) -> Any:
     """Divide and round down. Half precision is rounded after each step, as in PyTorch's loops."""
-    dtype = np.result_type(x, y)
+    dtype = dtype_of(x, y)
     if dtype.itemsize > 2 or dtype.kind in "biu":
-        return floored(x, y)
-    if (found := looped(loops.floor_divide_half, (x, y))) is not None:
-        return found
+        return np.floor_divide(x, y)
     whole = np.floor_divide(x, y, dtype=np.float32)  # of small quotients, the steps' rounding changes nothing
     if np.count_nonzero(np.abs(whole) <= EXACT_QUOTIENT) == whole.size:
         return whole.astype(dtype)
@@ -137,14 +134,14 @@ def floor_divide(x: Any, y: Any) -> Any:
 def signed_remainder(x: Any, y: Any) -> Any:
     """Divide and return what is left, with the sign of the divisor, or of the dividend where it is zero."""
     found = np.remainder(x, y)
-    if _is_integer(x) or not np.count_nonzero(zeros := np.equal(found, 0)):
+    if dtype_of(x, y).kind in "iu" or not np.count_nonzero(zeros := np.equal(found, 0)):
         return found
     return np.copysign(found, x, out=np.asarray(found), where=zeros)
 
 
 remainder, fmod = divided_by(signed_remainder, loops.remainder.loops), divided_by(np.fmod, loops.fmod.loops)
-floored, trunc_divide = (
-    divided_by(np.floor_divide, loops.floor_divide.loops), divided_by(truncated, loops.trunc_divide.loops))
+floor_divide, trunc_divide = (
+    divided_by(floored, loops.floor_divide.loops), divided_by(truncated, loops.trunc_divide.loops))
 DIVISIONS: dict[str | None, Callable[..., Any]] = {None: np.divide, "floor": floor_divide, "trunc": trunc_divide}
 
 
@@ -152,7 +149,7 @@ def power(x: Any, y: Any) -> Any:
     """Raise to a power. Negative powers of integers are 0, except for 1 and -1. Powers of complex numbers are ``exp(y *
     log(x))`` at zeros and infinities, where NumPy's rules differ.
     """
-    if not _is_integer(x) or np.all(np.greater_equal(y, 0)):
+    if dtype_of(x, y).kind not in "iu" or (y.min(initial=0) if y.__class__ is np.ndarray else y) >= 0:
         raised = np.power(x, y)
         if raised.dtype.kind == "c":
             special = np.equal(x, 0) | ~np.isfinite(x) | ~np.isfinite(y)
@@ -438,9 +435,9 @@ CPU_KERNELS.update({
     "sigmoid": in_blocks(sigmoid, writes=True, loop=loops.sigmoid),
     "sigmoid_backward": lambda grad, output: grad * np.conj((1 - output) * output),
     "tanh_backward": lambda grad, output: grad * np.conj(1 - output * output),
-    "ceil": unless_integer(np.ceil),
-    "floor": unless_integer(np.floor),
-    "trunc": unless_integer(np.trunc),
+    "ceil": np.ceil,
+    "floor": np.floor,
+    "trunc": np.trunc,
     "round": unless_integer(np.rint),
     "round.decimals": round_to,
     "frac": lambda x: x - np.trunc(x),
