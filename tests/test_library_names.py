@@ -7,6 +7,7 @@ import pytest
 
 import mindtorch as torch
 from mindtorch.nn.utils._named_member_accessor import _MISSING, swap_tensor
+from tests.support import torch as reference
 
 
 def test_vmap_calls_the_functions_that_a_library_puts_into_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,6 +86,10 @@ def test_lists_of_tensors_are_one_vector_and_groups_of_a_size() -> None:
     assert all(one is other for one, other in zip(ordered, mixed, strict=True))
 
 
-def test_the_key_of_extra_states_is_where_libraries_look_for_it() -> None:
-    names = importlib.import_module("mindtorch.nn.modules.module")
-    assert names._EXTRA_STATE_KEY_SUFFIX == "_extra_state"
+def test_hooks_of_all_modules_and_the_key_of_extra_states_are_where_libraries_look_for_them() -> None:
+    ours, theirs = (importlib.import_module(f"{lib.__name__}.nn.modules.module") for lib in (torch, reference))
+    assert ours._EXTRA_STATE_KEY_SUFFIX == theirs._EXTRA_STATE_KEY_SUFFIX
+    assert {name for name, value in vars(theirs).items() if isinstance(value, dict) and name.startswith("_global")} == {
+        name for name in vars(ours) if name.startswith("_global")}
+    with ours.register_module_parameter_registration_hook(lambda module, name, parameter: None):
+        assert len(ours._global_parameter_registration_hooks) == 1
