@@ -90,6 +90,15 @@ def test_it_is_pytorchs(name: str) -> None:
     assert outcome(mindtorch, CASES[name]) == outcome(torch, CASES[name])
 
 
+def test_nodes_of_the_graph_have_pytorchs_names() -> None:
+    names = []
+    for lib in (mindtorch, torch):
+        data, mask = made(lib)
+        masked = lib.masked.as_masked_tensor(data.requires_grad_(), mask)
+        names.append((masked.grad_fn.name(), masked.get_data().grad_fn.name()))
+    assert names[0] == names[1]
+
+
 def test_an_operator_without_a_row_is_refused_in_words() -> None:
     x = mindtorch.masked.masked_tensor(*made(mindtorch))
     with warnings.catch_warnings(record=True) as caught, pytest.raises(TypeError):

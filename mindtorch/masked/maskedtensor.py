@@ -93,7 +93,7 @@ class MaskedTensor(Tensor):
 
     def get_data(self) -> Any:
         """Return the data as an ordinary tensor, through which gradients flow, with those of unspecified elements."""
-        return _GetData.apply(self)
+        return GetData.apply(self)
 
     def get_mask(self) -> Any:
         """Return the mask: True where an element is specified."""
@@ -156,7 +156,7 @@ def _rows(data: list[Any], mask: list[Any]) -> str:
     return "[" + ", ".join(cell if kept else "--".rjust(width) for cell, kept in zip(cells, mask, strict=True)) + "]"
 
 
-class _GetData(Function):
+class GetData(Function):
     @staticmethod
     def forward(ctx: Any, tensor: Any) -> Any:
         ctx.mask = tensor._masked_mask
@@ -167,7 +167,7 @@ class _GetData(Function):
         return grad if isinstance(grad, MaskedTensor) else quietly(grad, ctx.mask)
 
 
-class _AsMasked(Function):
+class Constructor(Function):
     @staticmethod
     def forward(ctx: Any, data: Any, mask: Any) -> Any:
         return quietly(data, mask)
@@ -212,4 +212,4 @@ def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> MaskedTe
 
 def as_masked_tensor(data: Any, mask: Any) -> Any:
     """Return a masked tensor through which gradients flow to ``data`` (``torch.masked.as_masked_tensor``)."""
-    return _AsMasked.apply(data, mask)
+    return Constructor.apply(data, mask)
