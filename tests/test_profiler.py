@@ -35,11 +35,25 @@ def test_operators_and_named_blocks_are_counted() -> None:
 def test_columns_are_as_wide_as_pytorchs() -> None:
     tables = []
     for lib in (torch, reference):
-        with lib.autograd.profiler.profile(record_shapes=True) as found, lib.autograd.profiler.record_function("s" * 60):
+        profiler = lib.autograd.profiler
+        with profiler.profile(record_shapes=True) as found, profiler.record_function("s" * 60):
             pass
         tables.append([found.table(max_name_column_width=width).splitlines() for width in (20, 55, 80)])
     for ours, theirs in zip(*tables, strict=True):
         assert ours[:3] == theirs[:3] and ours[3].split()[0] == theirs[3].split()[0]
+
+
+@pytest.mark.parametrize("lib", [torch, reference], ids=["mindtorch", "torch"])
+def test_operators_that_a_graph_has_begin_and_end_blocks(lib: Any) -> None:
+    ops, graph = lib.ops.profiler, lib.fx.Graph()
+    block = graph.call_function(ops._record_function_enter, ("block",))
+    result = graph.call_method("relu", (graph.placeholder("x"),))
+    graph.call_function(ops._record_function_exit, (block,))
+    graph.output(result)
+    module = lib.fx.GraphModule(lib.nn.Module(), graph)
+    with lib.autograd.profiler.profile() as found:
+        module(lib.ones(2))
+    assert {"block", "aten::relu"} <= {event.key for event in found.key_averages()}
 
 
 def test_without_a_profile_a_named_block_is_a_block() -> None:

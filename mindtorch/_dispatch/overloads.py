@@ -396,7 +396,7 @@ class _Ops(ModuleType):
             OSError: PyTorch's type, for another library: mindtorch runs no C++.
         """
         file = Path(path)
-        define = LIBRARIES.get(f"{file.parent.name}/{file.name.partition('.')[0]}")  # whichever ABI it is for: X.so, X.abi3.so
+        define = LIBRARIES.get(f"{file.parent.name}/{file.name.partition('.')[0]}")  # of X.so, as of X.abi3.so
         if define is not None:
             return define()
         raise OSError(f"Could not load this library: {path}: mindtorch runs no operators in C++; torch.library takes "

@@ -100,8 +100,9 @@ class EventList(list[FunctionEvent]):
         rows: list[tuple[str, ...]] = [
             ("Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "# of Calls")]
         limit = max_name_column_width - 3
-        rows += [(event.key if len(event.key) < limit else event.key[:limit] + "...", f"{event.self_cpu_time_total / whole:.2%}",
-                  event.self_cpu_time_total_str, f"{event.cpu_time_total / whole:.2%}", event.cpu_time_total_str,
+        rows += [(event.key if len(event.key) < limit else event.key[:limit] + "...",
+                  f"{event.self_cpu_time_total / whole:.2%}", event.self_cpu_time_total_str,
+                  f"{event.cpu_time_total / whole:.2%}", event.cpu_time_total_str,
                   event.cpu_time_str, str(event.count)) for event in events[:row_limit]]
         shapes = ["Input Shapes", *(str(event.input_shapes) for event in events[:row_limit])]
         if any(event.input_shapes for event in events):
@@ -226,9 +227,24 @@ def _define(schema: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return op.call
 
 
-#: How PyTorch begins and ends a block: operators, so that a ``TorchDispatchMode`` sees where it is.
-_enter = _define("profiler::_record_function_enter_new(str name, str? args=None) -> Any", lambda name, args=None: name)
-_exit = _define("profiler::_record_function_exit._RecordFunction(Any _0) -> None", lambda block: None)
+@dataclass
+class _Block:
+    """A named block that has begun."""
+
+    name: str
+    args: str | None = None
+    started: int = field(default_factory=perf_counter_ns)
+
+    def end(self) -> None:
+        for active in _active:
+            active._add(self.name, self.started, perf_counter_ns() - self.started, threading.get_ident(), [])
+
+
+#: How PyTorch begins and ends a block: operators, which a ``TorchDispatchMode`` sees and graphs have.
+_enter = _define("profiler::_record_function_enter_new(str name, str? args=None) -> Any", _Block)
+_exit = _define("profiler::_record_function_exit._RecordFunction(Any _0) -> None", _Block.end)
+_define("profiler::_record_function_enter(str name, str? args=None) -> Any", _Block)
+_define("profiler::_record_function_exit(Any _0) -> None", _Block.end)
 
 
 def is_recording() -> bool:
@@ -239,22 +255,19 @@ def is_recording() -> bool:
 class record_function:
     """A block, or a decorated function, that profiles show under a name (``torch.autograd.profiler``)."""
 
-    _block: Any = None  #: what marks the block where a mode sees it
+    _block: _Block
+    _end: Callable[[_Block], None]
 
     def __init__(self, name: str, args: str | None = None):
         self.name, self.args = name, args
 
     def __enter__(self) -> record_function:
-        if local.dispatch_modes:
-            self._block = _enter(self.name, self.args)
-        self._started = perf_counter_ns()
+        self._end = _exit if local.dispatch_modes else _Block.end
+        self._block = (_enter if local.dispatch_modes else _Block)(self.name, self.args)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if self._block is not None:
-            _exit(self._block)
-        for active in _active:
-            active._add(self.name, self._started, perf_counter_ns() - self._started, threading.get_ident(), [])
+        self._end(self._block)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
