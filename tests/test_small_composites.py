@@ -69,6 +69,21 @@ PROGRAMS: dict[str, Program] = {
         call(x * scale, -1) for call in (lib.softmax, lib.log_softmax) for scale in (1, 9, 60, float("inf"))
         for x in (lib.arange(50.0).cos(), lib.arange(60.0).reshape(2, 30).cos().t(), lib.ones(3, 1, dtype=lib.float64))
         for _ in range(3)],
+    "losses by element": lambda lib: [
+        getattr(lib.nn.functional, name)(x, y, reduction=reduction)
+        for name in ("mse_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "binary_cross_entropy",
+                     "binary_cross_entropy_with_logits")
+        for x, y in [(lib.arange(12.0).reshape(3, 4) / 12, lib.arange(1.0, 13).reshape(4, 3).t() / 12)]
+        for x, y in ((x, y), (x.double(), y.double()), (x.half(), y.half()), (x.t(), y.t()), (x[0, 1], y[0, 1]))
+        for reduction in ("none", "mean", "sum") for _ in range(3)],
+    "losses by element with weights": lambda lib: [
+        call(x, x.flip(0), weight, reduction=reduction) for x in [lib.arange(12.0).reshape(3, 4).sin().square()]
+        for call in (lib.nn.functional.binary_cross_entropy, lib.nn.functional.binary_cross_entropy_with_logits)
+        for weight in (x + 1, x[0], x[:, :1], (x + 1).t().contiguous().t()) for reduction in ("none", "mean")
+        for _ in range(3)],
+    "losses of no probability": lambda lib: [
+        lib.nn.functional.binary_cross_entropy(lib.tensor([0.0, -0.0, 1]), lib.tensor([1.0, 0, -0.0])),
+        lib.nn.functional.binary_cross_entropy(lib.tensor([0.5, float("nan")]), lib.ones(2))],
     "trace": lambda lib: lib.arange(12.0).reshape(3, 4).trace(),
     "trace of integers": lambda lib: lib.arange(12, dtype=lib.int32).reshape(3, 4).trace(),
     "trace of no matrix": lambda lib: lib.ones(3).trace(),

@@ -10,6 +10,7 @@ from ...._base import loops
 from ...._base.about import about
 from ...._storage import allocate
 from ...common.blocks import LARGE, SMALL, each_block
+from ...common.elements import number
 from ...common.half import FEW, converted as as_dtype
 from ..along import put_along, taken_along
 from ..precision import is_half, to_opmath
@@ -19,6 +20,7 @@ from .reduction import PIECE, maximum, minimum
 
 NONE, MEAN, SUM = 0, 1, 2
 array = np.ndarray
+BITS = {4: np.uint32, 8: np.uint64}  #: as which positive numbers are in order, by size
 
 
 def reduced(values: array, reduction: int) -> Any:
@@ -30,9 +32,10 @@ def reduced(values: array, reduction: int) -> Any:
 
 
 def loss(by_element: Callable[..., array], at: int = 0, composed: bool = False,
-         sum_of: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """Return the kernel of a loss from its value by element; ``reduction`` is argument ``at`` after the tensors. Sums
-    of many values are added up in blocks that stay in the cache, or by ``sum_of``, which may return None.
+         sum_of: Callable[..., Any] | None = None) -> Prepared:
+    """Return the kernel of a loss from its value by element; ``reduction`` is argument ``at`` after the tensors, before
+    which there are weights. Sums of many values are added up in blocks that stay in the cache, or by ``sum_of``, which
+    may return None; the loss of few is prepared.
 
     The value is computed in float32 for half-precision inputs. If ATen has ``composed`` it of operators, it is given
     the function that rounds, as each of them does; NumPy computes few elements in half precision.
@@ -64,7 +67,33 @@ def loss(by_element: Callable[..., array], at: int = 0, composed: bool = False,
         total = np.add.reduce([sums[start] for start in sorted(sums)])
         return total if reduction == SUM else total / np.float64(x.size)
 
-    return kernel
+    def prepare(self: array, target: array, *rest: Any) -> Callable[..., Any] | None:
+        weights, settings = [w for w in rest[:at] if w is not None], rest[at + 1:]
+        reduction, narrow, half = rest[at] if at < len(rest) else MEAN, self.dtype, is_half(self)
+        if not (half or narrow.char in "fd") or self.size >= (FEW if half and composed else SMALL) or (
+                not are_alike(self, target)) or any(weight.dtype != narrow for weight in weights):
+            return None
+        rounded, kind = (rounding(self),) if composed else (), loops.SINGLE.type if half else narrow.type
+        count, by_loop = kind(self.size), sum_of if reduction != NONE and self.size >= loops.SOME else None
+
+        def of_floats(self: array, target: array, *weights: Any) -> Any:
+            if by_loop and (total := by_loop(self.reshape(-1), target.reshape(-1), *settings)) is not None:
+                return kind(total if reduction == SUM else total / count)
+            values = by_element(self, target, *rounded, *weights, *settings)
+            if reduction == NONE:
+                return values
+            total = np.add.reduce(values, None)
+            return total if reduction == SUM else total / (count if values.size == self.size else values.size)
+
+        def of_halves(*given: Any) -> Any:
+            if not composed:
+                return as_dtype(np.asarray(of_floats(*map(to_opmath, given))), narrow)
+            values = by_element(*given[:2], *rounded, *given[2:], *settings)
+            return as_dtype(np.asarray(reduced(values, reduction)), narrow)
+
+        return of_halves if half else of_floats
+
+    return Prepared(prepare, 2 + at, kernel)
 
 
 def rounding(x: array) -> Callable[[array], array]:
@@ -158,10 +187,13 @@ def huber(self: array, target: array, delta: float = 1.0) -> array:
 
 
 def binary_cross_entropy(self: array, target: array, weight: array | None = None) -> array:
+    one, least = number(1, self.dtype), number(-100, self.dtype)
     for name, values in (("input", self), ("target", target)):
-        if values.size and not (minimum(values, None) >= 0 and maximum(values, None) <= 1):  # written so that NaN fails
+        bits = values.view(BITS[values.itemsize])  # those of numbers above 1, negative ones, and NaN are larger
+        if values.size and maximum(bits, None) > one.view(bits.dtype) and not (
+                minimum(values, None) >= 0 and maximum(values, None) <= 1):  # -0, or written so that NaN fails
             raise about(RuntimeError(f"all elements of {name} should be between 0 and 1"), "probabilities", name=name)
-    value = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
+    value = (target - one) * np.maximum(np.log1p(-self), least) - target * np.maximum(np.log(self), least)
     return value if weight is None else value * weight
 
 
