@@ -84,6 +84,14 @@ PROGRAMS: dict[str, Program] = {
     "losses of no probability": lambda lib: [
         lib.nn.functional.binary_cross_entropy(lib.tensor([0.0, -0.0, 1]), lib.tensor([1.0, 0, -0.0])),
         lib.nn.functional.binary_cross_entropy(lib.tensor([0.5, float("nan")]), lib.ones(2))],
+    "writes at indices of a transposed tensor": lambda lib: [
+        call(x, x.flip(0).argsort(0), lib.tensor([2, 0, 1])) for dtype in (lib.float32, lib.int32, lib.bool, lib.half)
+        for x in [lib.arange(12).reshape(4, 3).remainder(5).t().to(dtype)] for call in (
+            lambda x, places, rows: x.scatter_add(0, places, x), lambda x, places, rows: x.scatter(1, places, x),
+            lambda x, places, rows: x.scatter_reduce(0, places, x, "amax", include_self=False),
+            lambda x, places, rows: x.index_fill(0, rows[:2], 1), lambda x, places, rows: x.index_copy(0, rows, x),
+            lambda x, places, rows: x.index_add(0, rows, x), lambda x, places, rows: x.gather(0, places))
+        for _ in range(3)],
     "trace": lambda lib: lib.arange(12.0).reshape(3, 4).trace(),
     "trace of integers": lambda lib: lib.arange(12, dtype=lib.int32).reshape(3, 4).trace(),
     "trace of no matrix": lambda lib: lib.ones(3).trace(),

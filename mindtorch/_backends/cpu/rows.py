@@ -78,7 +78,7 @@ class Copied:
         self.row, self.count, self.__name__ = row, row.count, row.__name__.removesuffix("_")
 
     def __call__(self, x: ndarray, *args: Any) -> Rows:
-        write, rest = self.row.prepare(x, *args), ()
+        write, rest = self.row.prepare(x.copy(), *args), ()
         if write is None:
             assert self.row.plain is not None
             write, rest = self.row.plain, args[self.count - 1:]

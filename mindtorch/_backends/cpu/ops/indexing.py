@@ -19,7 +19,7 @@ from ...common.blocks import LARGE, SMALL, each_block
 from ...common.half import NATIVE
 from ..along import FEW, finder, starts
 from ..precision import is_half, opmath
-from ..rows import Prepared, taking
+from ..rows import MOST, Prepared, taking
 from . import AT_ONCE, CPU_KERNELS
 
 Array = np.ndarray
@@ -201,8 +201,8 @@ def lines_of(x: Array) -> Array:
 
 @partial(Prepared, count=3)
 def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Callable[[Array, int, Array], Array]:
-    """Prepare ``gather``; few indices into a contiguous array become flat indices."""
-    find = finder(x.shape, dim, at.shape) if x.flags.c_contiguous else None
+    """Prepare ``gather``; few indices into an array that is contiguous, or soon copied, become flat indices."""
+    find = finder(x.shape, dim, at.shape) if x.flags.c_contiguous or x.size <= MOST else None
     if find is None:
         return gathered
 

@@ -48,6 +48,8 @@ def combine_at(ufunc: Any, x: Array, places: Array, values: Array) -> None:
     if values.size >= SEVERAL and values.size == places.size and (
             loop := loops.at_each[ufunc.__name__].compiled(PASSES * values.size, x, values)) is not None:
         loop(*[as_loops_take(array).reshape(1, -1, 1) for array in (x, places, values)])
+    elif values.shape == places.shape:
+        ufunc.at(x, places.ravel(), values.ravel())
     else:
         update_at(ufunc, x, (places,), values)
 
