@@ -92,6 +92,16 @@ PROGRAMS: dict[str, Program] = {
             lambda x, places, rows: x.index_fill(0, rows[:2], 1), lambda x, places, rows: x.index_copy(0, rows, x),
             lambda x, places, rows: x.index_add(0, rows, x), lambda x, places, rows: x.gather(0, places))
         for _ in range(3)],
+    "running sums of integers": lambda lib: [
+        call(x, dim) for call in (lib.cumsum, lib.cumprod) for dim in (0, -1) for x in (
+            lib.arange(6, dtype=lib.int32).reshape(2, 3).t(), lib.full((5,), 100, dtype=lib.uint8), lib.ones(2, 2) > 0)
+        for _ in range(3)],
+    "comparison of two shapes": lambda lib: [
+        lib.equal(lib.zeros(9000, dtype=left), lib.zeros(*shape)) for left in (lib.float32, lib.float32, lib.int32)
+        for shape in ((9000,), (1,), (1, 9000), (0,)) for _ in range(3)],
+    "tensors like another on its device": lambda lib: [
+        call(x, **settings) for call in (lib.zeros_like, lib.ones_like) for x in (lib.ones(2, 3).t(), lib.ones(3))
+        for settings in ({"device": "cpu"}, {"layout": lib.strided, "dtype": lib.bool}, {"device": lib.device("cpu")})],
     "trace": lambda lib: lib.arange(12.0).reshape(3, 4).trace(),
     "trace of integers": lambda lib: lib.arange(12, dtype=lib.int32).reshape(3, 4).trace(),
     "trace of no matrix": lambda lib: lib.ones(3).trace(),

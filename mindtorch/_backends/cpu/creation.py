@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._base.determinism import filled as settled
 from ..._base.errors import check_fill
-from ..._base.formats import contiguous_format, preserve_format
+from ..._base.formats import contiguous_format, preserve_format, strided as dense
 from ..._base.layout import Ints, Spec, check_sizes
 from ..._base.quiet import quietly
 from ..._device import device as Device
@@ -53,8 +53,9 @@ def of(value: int) -> Callable[..., Tensor]:
     return kernel
 
 
-#: Options of a factory that leave device and dense strides as they are, and those of a format in rows.
-AS_IT_IS, IN_ROWS = {None, False, preserve_format, "preserve_format"}, {contiguous_format, "contiguous_format"}
+#: Options of a factory that leave device, layout and dense strides as they are, and those of a format in rows.
+AS_IT_IS = {None, False, preserve_format, "preserve_format", dense, Device("cpu")}
+IN_ROWS = {contiguous_format, "contiguous_format"}
 
 
 def made_like(self: Tensor, options: tuple[Any, ...], number: Any = None) -> Tensor | None:

@@ -72,13 +72,15 @@ def accumulated(ufunc: np.ufunc) -> Prepared:
                        max(BLOCK // length, 1), x.size)
         return out
 
-    plain, wide, single = scalar_back(row), np.dtype(np.float64), loops.SINGLE
+    plain, wide, single, integer = scalar_back(row), np.dtype(np.float64), loops.SINGLE, np.dtype(np.int64)
 
     def prepare(x: np.ndarray, dim: int, dtype: Any = None) -> Callable[[np.ndarray], Any]:
         return sure(x, dim, dtype) or (lambda x: plain(x, dim, dtype))
 
     def sure(x: np.ndarray, dim: int, dtype: Any = None) -> Callable[[np.ndarray], Any] | None:
         kept = x.dtype
+        if x.dtype.kind in "biu" and dtype is None and 0 < x.size <= FEW and x.ndim:
+            return lambda x: ufunc.accumulate(x, dim, integer)
         if x.size > FEW or (dtype is not None and dtype.np is not kept):
             return None
         if not x.ndim:

@@ -187,11 +187,13 @@ def isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert:
 
 
 def equal(left: np.ndarray, right: np.ndarray) -> Callable[[np.ndarray, np.ndarray], bool] | None:
-    """Prepare the comparison of small arrays of one dtype."""
-    if left.dtype != right.dtype or left.size > MOST:
+    """Prepare the comparison of arrays of one dtype that are small, or of two shapes."""
+    if left.dtype != right.dtype:
         return None
     if left.shape != right.shape:
         return lambda left, right: False
+    if left.size > MOST:
+        return None
     return lambda left, right: not np.count_nonzero(left != right)
 
 
