@@ -33,8 +33,8 @@ def exp(x: np.ndarray, out: np.ndarray) -> np.ndarray:
 SHORT = 16
 SQUARES = {kind: [np.ones((n, n), kind) for n in range(SHORT + 1)] for kind in "fd"}
 COLUMNS = {kind: np.ones((reduction.FEW, 1), kind) for kind in "fd"}  #: whose products are the sums of longer lines
-#: Below the first sum of squares, no exponential of this dtype overflows or underflows beside the sum; below the second,
-#: the sum's logarithm is exact to a millionth, or to 1e-13. The largest number need not be subtracted then.
+#: Below the first sum of squares, no exponential overflows or underflows beside the sum; below the second, the sum's
+#: logarithm is exact to a millionth, or to 1e-13. The largest number need not be subtracted then.
 FOR_SUMS, FOR_LOGARITHMS = {"f": 6400.0, "d": 2.0**18}, {"f": 1024.0, "d": 2.0**18}
 
 
@@ -216,7 +216,7 @@ def converting(row: Prepared) -> Callable[..., Callable[..., np.ndarray] | None]
     def prepare(x: np.ndarray, dim: int, dtype: DType | None = None) -> Callable[..., np.ndarray] | None:
         if dtype is None or dtype.np == x.dtype:
             return row.prepare(x, dim, False)
-        if x.dtype.kind not in "biuf" and not is_half(x) or x.size >= LARGE:
+        if not (x.dtype.kind in "biuf" or is_half(x)) or x.size >= LARGE:
             return None
         wanted = dtype.np
         run = row.prepare(as_dtype(x, wanted), dim, False)
