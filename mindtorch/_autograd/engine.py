@@ -62,6 +62,8 @@ class Task(Node):
     def look_for(self, inputs: Sequence[Edge], capture: bool) -> None:
         """Run only the nodes needed for the gradients of these inputs; return those gradients if ``capture``."""
         targets = {node for node, _ in inputs}
+        for node in targets:
+            node.unfold()
         reached, self.joins = self.count()
         for node in reached:
             if (node in targets) is not (not node._links):
@@ -103,6 +105,11 @@ class Task(Node):
                 else:
                     joins[target] = 2
         return seen, joins
+
+    def unfold_all(self) -> None:
+        """Unfold all nodes that stand for several."""
+        while sum([node.unfold() for node in self.count()[0] if node is not self]):
+            pass
 
     def wanted_of(self, node: Node) -> set[int] | None:
         """Return the positions of a node's inputs whose gradients are needed, or None for all, as outside this pass."""
@@ -211,11 +218,14 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], retain_graph: bool 
             set_local("pipeline", active)
     task = new(Task)
     task.roots, task.keep_graph = roots, create_graph if retain_graph is None else retain_graph
+    seen = bool(local.dispatch_modes or reduce(or_, map(KEYS, filter(IS_GIVEN, gradients)), 0) & PYTHON)
+    if seen or create_graph or AnomalyMode.enabled:
+        task.unfold_all()
     if inputs is not None:
         task.look_for(inputs, capture)
     outer, before, local.task, local.grad_enabled = local.task, local.grad_enabled, task, create_graph
     try:
-        run(task, roots, gradients, own, create_graph)
+        run(task, roots, gradients, own, create_graph, seen)
         if task.callbacks:
             task.finish()
         return task.found
@@ -230,7 +240,8 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], retain_graph: bool 
         local.task, local.grad_enabled = outer, before
 
 
-def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, create_graph: bool) -> None:
+def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, create_graph: bool,
+        seen: bool) -> None:
     """Pass gradients from node to node, starting with the roots' gradients.
 
     A node is ready once a gradient has come through each edge into it. Among the ready nodes the latest runs first.
@@ -241,7 +252,6 @@ def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, 
     arrived: list[Any]  # the node's incoming gradients; if there is only one, ``own`` holds of it
     ready: list[tuple[int, Node, list[Any], bool]]  # a heap
     joins: dict[Node, int] | None  # counted at the first node with several edges: before it there is a chain
-    seen = bool(local.dispatch_modes or reduce(or_, map(KEYS, filter(IS_GIVEN, gradients)), 0) & PYTHON)
     watched, captures = seen or task.narrowed is not None or AnomalyMode.enabled, task.captures
     joins, buffers, ready = task.joins, Buffers(), []
     task.node, arrived = at_root(task, *roots[0], gradients[0]) if len(roots) == 1 else (task, [*gradients])
@@ -256,7 +266,7 @@ def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, 
                 node.release_variables()
         links = results.links if results.__class__ is Sent else node._links
         if len(links) > 1 and joins is None:
-            joins = {} if node._ends else Task.count(node)[1]
+            joins = task.joins = {} if node._ends else Task.count(node)[1]
         makes = node._makes_gradients and not create_graph and (node._hooks is None or not node._hooks.post)
         gives_own = makes and (node._gives_own or (own and len(links) == 1))
         for position, target, number in task.needed_among(links) if watched else links:

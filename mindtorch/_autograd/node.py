@@ -20,7 +20,8 @@ else:
     new = object.__new__
 #: Held while a node unfolds, or while a pass looks for the nodes that it needs: two threads may share a graph.
 unfolding = forks.lock()
-next_sequence_nr = itertools.count().__next__
+sequence = itertools.count()
+next_sequence_nr = sequence.__next__
 Edge = tuple["Node", int]
 
 

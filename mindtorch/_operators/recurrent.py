@@ -4,19 +4,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from itertools import pairwise
+from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 from .._autograd.engine import grad as grad_of
+from .._autograd.folded import is_ours, of_any_strides
+from .._autograd.folded_several import Fold, edges_of, record, recorded
 from .._autograd.grad_mode import enable_grad
 from .._base.errors import NAMES, check
 from .._base.layout import Spec
 from .._creation.data import tensor
 from .._dispatch import dispatcher
-from .._dispatch.aten import cat, dropout as drop_out, linear, mkldnn_rnn_layer, mkldnn_rnn_layer_backward, stack
+from .._dispatch.aten import cat, dropout as drop_out, linear, mkldnn_rnn_layer, mkldnn_rnn_layer_backward, stack, zeros
 from .._dispatch.dispatcher import keys_of
-from .._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, REDIRECTING
+from .._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, OBSERVED, REDIRECTING
 from .._dispatch.local import local
+from .._dispatch.observers import tell_parts, untold
+from .._dispatch.schemas import registry
 from .._dtype import float32, float64, int64
 from .._tensor import Tensor
 from . import composites, differentiates, operator, schemas
@@ -72,17 +78,69 @@ def layer(step: Step, input: Any, state: State, cell: Cell, reverse: bool) -> tu
     return stack(outputs[::-1] if reverse else outputs, 0), state
 
 
-def fused_layer(step: Step, input: Any, batch_sizes: Sequence[int], state: State, cell: Cell, reverse: bool,
-                train: bool) -> tuple[Any, State]:
-    """As ``layer``, or ``packed_layer`` of data, in one kernel."""
+def mkldnn_layer(step: Step, input: Any, batch_sizes: Sequence[int], state: State, cell: Cell, reverse: bool,
+                 train: bool) -> tuple[Any, State]:
+    """As ``layer``, in one operator, as PyTorch computes it by oneDNN."""
     b_ih, b_hh = cell.b_ih, cell.b_hh
     if b_ih is None:
         b_ih = b_hh = cell.w_ih.new_zeros(cell.w_ih.size(0))
-    hidden, memory = state if len(state) == 2 else (*state, state[0].new_empty(0))
-    output, *ends, _ = mkldnn_rnn_layer(
-        input, cell.w_ih, cell.w_hh, b_ih, b_hh, hidden, memory, reverse, batch_sizes, MODES.index(step),
-        hidden.size(1), 1, cell.b_ih is not None, False, False, train)
-    return output, tuple(ends[:len(state)])
+    hidden, memory = state
+    output, *ends, _ = mkldnn_rnn_layer(input, cell.w_ih, cell.w_hh, b_ih, b_hh, hidden, memory, reverse, batch_sizes,
+                                        LSTM, hidden.size(1), 1, cell.b_ih is not None, False, False, train)
+    return output, tuple(ends)
+
+
+def outputs_of(step: Step, batch_sizes: Sequence[int], reverse: bool, input: Any, w_ih: Any, w_hh: Any, b_ih: Any,
+               b_hh: Any, *state: Any) -> list[Any]:
+    """Return output and states of one direction, by operators one by one."""
+    cell = Cell(w_ih, w_hh, b_ih, b_hh)
+    output, ends = packed_layer(step, input, batch_sizes, state, cell, reverse) if batch_sizes else layer(
+        step, input, state, cell, reverse)
+    return [output, *ends]
+
+
+def fused_layer(step: Step, input: Any, batch_sizes: Sequence[int], state: State, cell: Cell, reverse: bool,
+                train: bool) -> tuple[Any, State]:
+    """As ``layer``, or ``packed_layer`` of data, in one kernel, and recorded as one node."""
+    inputs, composite = [input, *cell[:4], *state], partial(outputs_of, step, batch_sizes, reverse)
+    edges = edges_of(inputs) if local.grad_enabled else []
+    if edges is None:
+        output, *ends = composite(*inputs)
+        return output, tuple(ends)
+    start = perf_counter_ns() if dispatcher.mode & OBSERVED else 0
+    options = MODES.index(step), state[0]._array.shape[1], 1, cell.b_ih is not None
+    output, hidden, memory, workspace = of_any_strides(RNN_LAYER)(
+        *arguments(inputs), reverse, batch_sizes, *options, False, False, train)
+    outputs, wants = [output, hidden, memory][:1 + len(state)], [position for position, _ in edges]
+    if start:
+        duration = perf_counter_ns() - start
+        tell_parts(partial(recorded, composite, wants), tuple(inputs), outputs, start, duration)
+    if edges:
+        steps = len(batch_sizes) or len(input._array)
+        fold = Fold(composite, partial(fused_gradients, reverse, batch_sizes, options), 24 * steps + 32)
+        record(fold, inputs, edges, [1 in wants, 0 in wants, steps > 1 or 5 in wants, False, False, 2 in wants,
+                                     wants != [6]][:len(inputs)], outputs, [output._saved_alias(), workspace])
+    return output, tuple(outputs[1:])
+
+
+def arguments(inputs: Sequence[Any]) -> list[Any]:
+    """Return the tensors that the kernel takes: with biases, and with a cell state, even if it does not matter."""
+    input, w_ih, w_hh, b_ih, b_hh, *state = inputs
+    if b_ih is None:
+        with untold():
+            b_ih = b_hh = zeros((w_ih.shape[0],), w_ih._dtype)
+    return [input, w_ih, w_hh, b_ih, b_hh, state[0], state[-1]]
+
+
+def fused_gradients(reverse: bool, batch_sizes: Sequence[int], options: tuple[Any, ...], grads: list[Any],
+                    inputs: list[Any], kept: Sequence[Any], wanted: list[int]) -> list[Any]:
+    """Return the gradients of the inputs of a fused layer."""
+    output, workspace = kept
+    given = arguments(inputs)
+    results = of_any_strides(RNN_LAYER_BACKWARD)(
+        *given, output, *given[5:], *grads, *[None] * (3 - len(grads)), reverse, *options, wanted[0] == 0, False,
+        batch_sizes, False, workspace)
+    return [result if position in wanted else None for position, result in enumerate(results[:len(inputs)])]
 
 
 def packed_layer(step: Step, data: Any, batch_sizes: Sequence[int], state: State, cell: Cell,
@@ -141,17 +199,25 @@ def check_together(input: Any, params: Sequence[Any], states: State) -> None:
                                    f"{NAMES[input._dtype.name]} and {kind} tensor with {NAMES[other._dtype.name]}")
 
 
-def is_fused(step: Step, packed: bool, tensors: tuple[Any, ...]) -> bool:
-    """Return True if layers are computed by one kernel each: those that PyTorch gives to oneDNN, and on the CPU all
-    others that nothing records, casts, transforms or looks at operator by operator.
+def way_of(step: Step, packed: bool, tensors: tuple[Any, ...]) -> Any:
+    """Return the function that computes a layer: by one operator what PyTorch gives to oneDNN, and by one kernel on the
+    CPU what nothing casts, transforms or looks at operator by operator; None for all other calls.
     """
     first, keys = tensors[0], keys_of(tensors)
     if first.device.type != "cpu" or first.dtype not in (float32, float64):
-        return False
+        return None
     if step is lstm_step and not packed and first.dtype is float32:
-        return True
-    return not (keys & ~(CPU | NONCONTIGUOUS | AUTOGRAD) or (local.grad_enabled and keys & AUTOGRAD)
-                or dispatcher.mode & REDIRECTING or "cpu" in (local.autocast or ()))
+        return mkldnn_layer
+    plain = not (keys & ~(CPU | NONCONTIGUOUS | AUTOGRAD) or dispatcher.mode & REDIRECTING)
+    return fused_layer if plain and parts_are_ours(registry.changes) else None
+
+
+@lru_cache(1)
+def parts_are_ours(changes: int) -> bool:
+    """Return True unless a user has replaced a kernel or a derivative of the operators of a step; ``changes`` counts
+    the registrations so far.
+    """
+    return all(map(is_ours, PARTS))
 
 
 def network(step: Step, input: Any, batch_sizes: Sequence[int] | None, states: State, params: Sequence[Any],
@@ -160,17 +226,17 @@ def network(step: Step, input: Any, batch_sizes: Sequence[int] | None, states: S
     check_together(input, params, states)
     projected = len(states) == 2 and states[0].size(2) != states[1].size(2)
     cells = cells_of(params, has_biases, projected)
-    fused = not projected and input.numel() and is_fused(step, batch_sizes is not None, (input, *states, *params))
+    way = None if projected or not input.numel() else way_of(step, batch_sizes is not None, (input, *states, *params))
     directions = 2 if bidirectional else 1
-    begin = ([part.select(0, i) for part in states] for i in range(len(cells))) if fused else zip(
+    begin = ([part.select(0, i) for part in states] for i in range(len(cells))) if way is mkldnn_layer else zip(
         *(part.unbind(0) for part in states), strict=True)
     begins, ends = [tuple(state) for state in begin], []
     for number in range(num_layers):
         outputs = []
         for direction in range(directions):
             at, reverse = directions * number + direction, direction == 1
-            if fused:
-                output, end = fused_layer(step, input, batch_sizes or [], begins[at], cells[at], reverse, train)
+            if way is not None:
+                output, end = way(step, input, batch_sizes or [], begins[at], cells[at], reverse, train)
             elif batch_sizes is None:
                 output, end = layer(step, input, begins[at], cells[at], reverse)
             else:
@@ -325,8 +391,10 @@ def meta_mkldnn_rnn_layer(input: Any, weight0: Any, weight1: Any, weight2: Any, 
             Spec((PLANES[options[2]], *shape), dtype))
 
 
-def meta_mkldnn_rnn_layer_backward(input: Tensor, *tensors: Any) -> tuple[Spec, ...]:
-    return tuple(Spec(tuple(x.shape), x._dtype) for x in (input, *tensors[:6]))
+def meta_mkldnn_rnn_layer_backward(input: Tensor, *args: Any) -> tuple[Spec | None, ...]:
+    """Describe the gradients; that of the input is left out if not ``train``."""
+    to_input, *rest = [Spec(tuple(x.shape), x._dtype) for x in (input, *args[:6])]
+    return (to_input if args[17] else None), *rest
 
 
 def pad_sequence(sequences: Sequence[Any], batch_first: bool = False, padding_value: float = 0.0,
@@ -347,12 +415,9 @@ def layer_grads(step: Step, grads: Any, inputs: tuple[Any, ...], batch_sizes: Se
                 reverse: bool) -> list[Any]:
     """Return the gradients of a layer's inputs by operators that have derivatives."""
     with enable_grad():
-        input, w_ih, w_hh, b_ih, b_hh, *state = own = [x.view_as(x).requires_grad_() for x in inputs]
-        begin, cell = tuple(state if step is lstm_step else state[:1]), Cell(w_ih, w_hh, b_ih, b_hh)
-        output, ends = packed_layer(step, input, batch_sizes, begin, cell, reverse) if batch_sizes else layer(
-            step, input, begin, cell, reverse)
-    found, given = zip(*[pair for pair in zip((output, *ends), grads, strict=False) if pair[1] is not None],
-                       strict=True)
+        own = [x.view_as(x).requires_grad_() for x in inputs]
+        outputs = outputs_of(step, batch_sizes, reverse, *(own if step is lstm_step else own[:6]))
+    found, given = zip(*[pair for pair in zip(outputs, grads, strict=False) if pair[1] is not None], strict=True)
     return list(grad_of(found, own, given, create_graph=True, allow_unused=True))
 
 
@@ -361,11 +426,11 @@ def fused_grads(grads: Any, input: Any, weight0: Any, weight1: Any, weight2: Any
                bidirectional: bool, batch_first: bool, train: bool, result0: Any, result1: Any, result2: Any,
                result3: Any) -> Any:
     inputs = input, weight0, weight1, weight2, weight3, hx_, cx_
-    if mode != LSTM or differentiates(*inputs, *(grad for grad in grads if grad is not None)):
+    if differentiates(*inputs, *(grad for grad in grads if grad is not None)):
         return layer_grads(MODES[mode], grads, inputs, batch_sizes, reverse)
     return mkldnn_rnn_layer_backward(
         *inputs, result0, result1, result2, grads[0], grads[1],
-        grads[2], reverse, mode, hidden_size, num_layers, has_biases, train, bidirectional, batch_sizes, batch_first,
+        grads[2], reverse, mode, hidden_size, num_layers, has_biases, True, bidirectional, batch_sizes, batch_first,
         result3)
 
 
@@ -374,6 +439,11 @@ operator("mkldnn_rnn_layer", meta_mkldnn_rnn_layer, autocast="cpu lower", output
          jointly={"input, weight0, weight1, weight2, weight3, hx_, cx_": fused_grads})
 operator("mkldnn_rnn_layer_backward", meta_mkldnn_rnn_layer_backward)
 
+RNN_LAYER, RNN_LAYER_BACKWARD = registry["mkldnn_rnn_layer"], registry["mkldnn_rnn_layer_backward"]
+#: The operators of the steps.
+PARTS = [*map(registry.__getitem__, (
+    "t", "mm", "addmm", "unsafe_split.Tensor", "add_.Tensor", "add.Tensor", "sub.Tensor", "mul_.Tensor", "mul.Tensor",
+    "sigmoid_", "tanh_", "tanh", "relu", "unbind.int", "stack", "narrow", "cat"))]
 MODES = relu_step, tanh_step, lstm_step, gru_step  # by oneDNN's numbers
 LSTM = MODES.index(lstm_step)
 PLANES = 0, 0, 5, 4  # of what the derivative needs, each a number of every step and hidden state

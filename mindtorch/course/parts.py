@@ -291,6 +291,7 @@ def _below(roots: Sequence[tuple[Node, int]]) -> list[Node]:
     found = dict.fromkeys(node for node, _ in roots)
     nodes = list(found)
     for node in nodes:
+        node.unfold()
         for _, below, _ in node._links:
             if below not in found:
                 found[below] = None

@@ -8,6 +8,7 @@ it is reset. A step takes one tanh for all gates: ``sigmoid(x)`` is ``tanh(x / 2
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,6 +43,22 @@ class Unit:
         shown += product[0]
         np.maximum(shown, 0, out=shown) if self.relu else np.tanh(shown, out=shown)
 
+    def slopes(self, states: array, before: array, shown: array) -> array:
+        """Return the planes that turn gradients of the next states into those of the products."""
+        result = np.empty((1, *shown.shape), shown.dtype)
+        if self.relu:
+            np.greater(shown, 0, out=result[0])
+        else:
+            of_tanh(shown, result[0])
+        return result
+
+    def step_back(self, states: array, slopes: array, of_hidden: array, of_memory: array, gates: array) -> bool:
+        """Compute the gradients of the products (batch, plane, size) of a step. Return True if ``of_hidden`` is now the
+        gradient of the hidden state before the step, without that of its product.
+        """
+        np.multiply(slopes[0], of_hidden, out=gates[:, 0])
+        return False
+
 
 class LongShortTerm(Unit):
     gates, planes, memory = 4, 5, True
@@ -60,6 +77,28 @@ class LongShortTerm(Unit):
         kept += shown
         np.tanh(kept, out=shown)
         shown *= product[2]
+
+    def slopes(self, states: array, before: array, shown: array) -> array:
+        """Return the planes of the gates, by gradients of the cell state (of the hidden state for the output gate), and
+        a last one that turns gradients of the hidden state into gradients of the cell state.
+        """
+        entering, _, leaving, candidate, memory = states
+        result = np.empty_like(states)
+        slopes, of_memory = result[:4], np.tanh(memory, out=result[4])
+        of_sigmoids(states[:3], slopes[:3])
+        of_tanh(candidate, slopes[3])
+        for slope, other in zip(slopes, (candidate, before, of_memory, entering), strict=True):
+            slope *= other
+        of_tanh(of_memory, of_memory)
+        of_memory *= leaving
+        return result
+
+    def step_back(self, states: array, slopes: array, of_hidden: array, of_memory: array, gates: array) -> bool:
+        of_memory += slopes[4] * of_hidden
+        np.multiply(slopes[:4], of_memory, out=gates.swapaxes(0, 1))
+        np.multiply(slopes[2], of_hidden, out=gates[:, 2])
+        of_memory *= states[1]
+        return False
 
 
 class Gated(Unit):
@@ -87,9 +126,28 @@ class Gated(Unit):
         shown *= product[1]
         shown += candidate
 
+    def slopes(self, states: array, before: array, shown: array) -> array:
+        """Return the planes of reset gate, update gate, the hidden state's part of the candidate, and the candidate."""
+        reset, update, candidate, part = states
+        result = np.empty_like(states)
+        of_sigmoids(states[:2], result[:2])
+        of_tanh(candidate, result[3])
+        result[3] *= 1 - update
+        np.multiply(result[3], reset, out=result[2])
+        result[0] *= part
+        result[0] *= result[3]
+        result[1] *= before - candidate
+        return result
+
+    def step_back(self, states: array, slopes: array, of_hidden: array, of_memory: array, gates: array) -> bool:
+        np.multiply(slopes, of_hidden, out=gates.swapaxes(0, 1))
+        of_hidden *= states[1]
+        return True
+
 
 #: By oneDNN's number of the mode.
 UNITS = Unit(relu=True), Unit(), LongShortTerm(), Gated()
+GATED = 3
 
 
 def of_sigmoids(y: array, out: array) -> None:
@@ -105,7 +163,8 @@ def of_tanh(y: array, out: array) -> None:
 
 def by_gate(weight: array, order: list[int]) -> array:
     """Return a weight (gates * size, ...) by gate, (gates, size, ...), in another order."""
-    return weight.reshape(max(order) + 1, -1, *weight.shape[1:])[order]
+    gates = weight.reshape(max(order) + 1, -1, *weight.shape[1:])
+    return gates if order == [*range(len(gates))] else gates[order]
 
 
 def looped(loop: loops.Loop | None, dtype: Any, size: int) -> Loops:
@@ -139,87 +198,96 @@ def mkldnn_rnn_layer(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: 
     np.matmul(rows, of_input, out=products)
     if loop is None and len(bias) > count:
         products[-1] += bias[count]
-    hidden, memory, added = hx.copy(), cx.copy(), bias[:count, None]
-    before = memory if unit.memory else hidden
-    room = np.empty(count * hx.size, dtype)
-    for part in steps_of(input.shape, batch_sizes, reverse):
+    parts, added, room = steps_of(input.shape, batch_sizes, reverse), bias[:count, None], np.empty(
+        count * hx.size, dtype)
+    hx = np.ascontiguousarray(hx)
+    memories = befores(workspace[4], np.ascontiguousarray(cx), parts) if unit.memory else None
+    for part, hidden in zip(parts, befores(output, hx, parts), strict=True):
+        state = hidden if memories is None else next(memories)
         shown, batch = output[part], part.stop - part.start
-        given, product = hidden[:batch], room[:count * shown.size]
+        product = room[:count * shown.size]
         if loop is not None:
-            multiply(given, joined, product.reshape(batch, count * size))
-            loop(workspace, product.reshape(batch, count, size), bias, before[:batch], shown, part.start)
+            multiply(hidden, joined, product.reshape(batch, count * size))
+            loop(workspace, product.reshape(batch, count, size), bias, state, shown, part.start)
         else:
             product = product.reshape(count, batch, size)
-            np.matmul(given, of_hidden, out=product)
+            np.matmul(hidden, of_hidden, out=product)
             product += added
-            unit.step(workspace[:, part], product, before[:batch], shown)
-        given[:] = shown
-        if unit.memory:
-            memory[:batch] = workspace[4, part]
+            unit.step(workspace[:, part], product, state, shown)
     shape = *input.shape[:-1], size
-    return output.reshape(shape), hidden, memory, workspace.reshape(unit.planes, *shape)
+    return (output.reshape(shape), last(output, hx, parts), last(workspace[4], cx, parts) if unit.memory else cx.copy(),
+            workspace.reshape(unit.planes, *shape))
+
+
+def befores(states: array, first: array, parts: list[slice]) -> Iterator[array]:
+    """Yield the states before each step, of which the earlier ones may still be computed: those of the step before, or
+    the first ones of sequences that begin.
+    """
+    before = first[:parts[0].stop - parts[0].start]
+    for part in parts:
+        batch = part.stop - part.start
+        if batch > len(before):
+            before = np.concatenate([before, first[len(before):batch]])
+        yield before[:batch]
+        before = states[part]
+
+
+def last(states: array, first: array, parts: list[slice]) -> array:
+    """Return the last state of each sequence."""
+    result = np.empty_like(first)
+    for part, after in zip(parts, [*parts[1:], slice(0, 0)], strict=True):
+        if after.stop - after.start < (batch := part.stop - part.start):
+            result[:batch] = states[part]
+    return result
 
 
 def shifted(states: array, first: array, parts: list[slice]) -> array:
     """Return the states before each step: the previous step's, or the initial ones."""
-    before, state = np.empty_like(states), first.copy()
-    for part in parts:
-        batch = part.stop - part.start
-        before[part] = state[:batch]
-        state[:batch] = states[part]
-    return before
-
-
-def slopes_of(workspace: array, before: array) -> array:
-    """Return planes that turn gradients of the cell state (of the hidden state for the output gate) into gradients of
-    the gates' inputs, and a last one that turns gradients of the hidden state into gradients of the cell state.
-    """
-    entering, _, leaving, candidate, memory = workspace
-    result = np.empty_like(workspace)
-    slopes, of_memory = result[:4], np.tanh(memory, out=result[4])
-    of_sigmoids(workspace[:3], slopes[:3])
-    of_tanh(candidate, slopes[3])
-    for slope, other in zip(slopes, (candidate, before, of_memory, entering), strict=True):
-        slope *= other
-    of_tanh(of_memory, of_memory)
-    of_memory *= leaving
+    result = np.empty_like(states)
+    for part, before in zip(parts, befores(states, first, parts), strict=True):
+        result[part] = before
     return result
 
 
 def mkldnn_rnn_layer_backward(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: array, hx: array, cx: array,
                               output: array, hy: array, cy: array, grad_output: array | None, grad_hy: array | None,
-                              grad_cy: array | None, reverse: bool, mode: int, *options: Any) -> tuple[array, ...]:
-    """Compute the gradients of a layer of long short-term memory."""
-    order, parts, rows = LongShortTerm.order, steps_of(input.shape, options[-3], reverse), input.reshape(
-        -1, input.shape[-1])
-    total, size, dtype, width = len(rows), hx.shape[1], input.dtype, 4 * hx.shape[1]
-    workspace, output = options[-1].reshape(5, total, size), output.reshape(total, size)
-    gates = np.empty((total, 4, size), dtype)  # the gradients of the gates' inputs
-    before = shifted(workspace[4], cx, parts)
-    loop, multiply = looped(loops.lstm_step_backward, dtype, output.size)
-    slopes: Any = None if loop is not None else slopes_of(workspace, before)
+                              grad_cy: array | None, reverse: bool, mode: int, *options: Any) -> tuple[Any, ...]:
+    """Compute the gradients of the inputs; that of ``input`` itself only in training, as the operator calls it."""
+    unit, parts, rows = UNITS[mode], steps_of(input.shape, options[-3], reverse), input.reshape(-1, input.shape[-1])
+    total, size, dtype, width = len(rows), hx.shape[1], input.dtype, unit.gates * hx.shape[1]
+    workspace, output = options[-1].reshape(unit.planes, total, size), output.reshape(total, size)
+    gates = np.empty((total, unit.gates + (mode == GATED), size), dtype)  # the gradients of the products
+    hidden = shifted(output, hx, parts)
+    before = shifted(workspace[4], cx, parts) if unit.memory else hidden
+    loop, multiply = looped(loops.lstm_step_backward if unit.memory else None, dtype, output.size)
+    slopes: Any = None if loop is not None else unit.slopes(workspace, before, output)
     given = np.zeros((total, size), dtype) if grad_output is None else np.ascontiguousarray(grad_output).reshape(
         total, size)
-    grad_hidden, grad_memory = (np.zeros_like(hx) if grad is None else grad.copy() for grad in (grad_hy, grad_cy))
+    grad_hidden, grad_memory = (np.zeros(state.shape, dtype) if grad is None else grad.copy()
+                                for grad, state in ((grad_hy, hx), (grad_cy, cx)))
     fresh = np.empty_like(grad_hidden)
-    of_input, of_hidden = (by_gate(weight, order).reshape(width, -1) for weight in (w_ih, w_hh))
+    of_input, of_hidden = (by_gate(weight, unit.order).reshape(width, -1) for weight in (w_ih, w_hh))
     for part in reversed(parts):
         batch = part.stop - part.start
-        here, of_memory, flat = grad_hidden[:batch], grad_memory[:batch], gates[part].reshape(batch, width)
+        here, of_memory = grad_hidden[:batch], grad_memory[:batch]
+        flat = gates[part].reshape(batch, -1)[:, :width]
         if loop is not None:
             loop(workspace, before[part], given[part], here, of_memory, gates[part], fresh, part.start)
             multiply(flat, of_hidden, here)
             continue
         here += given[part]
-        of_memory += slopes[4, part] * here
-        np.multiply(slopes[:4, part], of_memory, out=gates[part].swapaxes(0, 1))
-        np.multiply(slopes[2, part], here, out=gates[part, 2])
-        of_memory *= workspace[1, part]
-        np.matmul(flat, of_hidden, out=here)
-    flat = gates.reshape(total, width)
-    weights = [by_gate(flat.T @ states, order).reshape(width, -1) for states in (rows, shifted(output, hx, parts))]
-    bias = by_gate(flat.sum(0), order).reshape(width)
-    return (flat @ of_input).reshape(input.shape), *weights, bias, bias.copy(), grad_hidden, grad_memory
+        if unit.step_back(workspace[:, part], slopes[:, part], here, of_memory, gates[part]):
+            here += np.matmul(flat, of_hidden, out=fresh[:batch])
+        else:
+            np.matmul(flat, of_hidden, out=here)
+    flat = gates.reshape(total, -1)
+    of_products = gates[:, [0, 1, 3]].reshape(total, width) if mode == GATED else flat
+    weights = [by_gate(grads.T @ states, unit.order).reshape(width, -1)
+               for grads, states in ((of_products, rows), (flat[:, :width], hidden))]
+    bias = by_gate(of_products.sum(0), unit.order).reshape(width)
+    of_hidden_bias = flat[:, :width].sum(0) if mode == GATED else bias.copy()
+    to_input = (of_products @ of_input).reshape(input.shape) if options[3] else None
+    return to_input, *weights, bias, of_hidden_bias, grad_hidden, grad_memory
 
 
 CPU_KERNELS.add(mkldnn_rnn_layer, mkldnn_rnn_layer_backward)
