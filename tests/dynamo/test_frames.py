@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 import mindtorch as torch
+from mindtorch import _logging
 from mindtorch._dynamo import exc
 from mindtorch._dynamo.testing import CompileCounter, CompileCounterWithBackend, EagerAndRecordGraphs, same
+from tests.support import torch as reference
 
 OFFSET = 1
 
@@ -289,8 +291,17 @@ def test_artifacts_are_logged_if_they_are_asked_for(caplog) -> None:
     text = caplog.text
     for word in ("L['n'] == 1", "Recompiling function <lambda>", "call of builtins.print", "l_x_ * 1", "[__guards]"):
         assert word in text
-    with pytest.raises(ValueError, match="Unrecognized log or artifact"):
-        torch._logging.set_logs(nonsense=True)
+
+
+@pytest.mark.parametrize("lib", [torch, reference], ids=["mindtorch", "torch"])
+def test_logs_and_artifacts_are_pytorchs(lib) -> None:
+    logs = dict.fromkeys(_logging.LOGS.split(), logging.WARNING)
+    lib._logging.set_logs(**logs, **dict.fromkeys(_logging.SWITCHED.split(), False))
+    lib._logging.set_logs()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
+        lib._logging.set_logs(nonsense=True)
+    with pytest.raises(ValueError, match="Expected bool to enable artifact guards"):
+        lib._logging.set_logs(guards=logging.DEBUG)
 
 
 def test_what_a_compiled_function_compiles_is_part_of_its_program() -> None:
