@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._base.errors import check
 from .._base.files import replacing
 from ..utils.serialization import config
 
@@ -66,11 +67,17 @@ def open_writer(f: Any) -> Iterator[Writer]:
 
     Raises:
         AttributeError, TypeError: if the file has no method ``write``.
+        RuntimeError: PyTorch's, if there is no folder for it, or a folder in its place.
     """
     if not is_path(f) and not callable(getattr(f, "write", None)):
         kind = TypeError if hasattr(f, "write") else AttributeError
         raise kind(f"Buffer of {str(type(f)).strip('<>')} has no callable attribute 'write'")
-    name = Path(os.fsdecode(f)).stem if is_path(f) else "archive"
+    name = "archive"
+    if is_path(f):
+        path = Path(os.fsdecode(f))
+        check(path.parent.is_dir(), lambda: f"Parent directory {path.parent} does not exist.")
+        check(not path.is_dir(), "open file failed with strerror: Is a directory")
+        name = path.stem
     with opened(f, "wb") as file:
         archive = Writer(file, name, config.save.compute_crc32, config.save.storage_alignment)
         yield archive
