@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from .._dtype import DType
 from .about import about
-from .symbolic import SymInt, is_symbolic, promised
+from .symbolic import SymInt, has_unknown, is_symbolic, promised
 
 Ints = tuple[int, ...]
 
@@ -295,6 +295,8 @@ def view_strides(shape: Ints, stride: Ints, new_shape: Ints) -> Ints | None:
     """Return the strides with which a layout can be viewed in a new shape; None if it needs a copy."""
     if not shape:
         return (1,) * len(new_shape)
+    if has_unknown(new_shape) and stride == contiguous_strides(shape):
+        return contiguous_strides(new_shape)  # whatever the sizes are, which only the data say
     if prod(shape) == 0:
         return stride if shape == new_shape else contiguous_strides(new_shape)
     result = [0] * len(new_shape)

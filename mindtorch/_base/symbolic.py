@@ -300,3 +300,8 @@ def is_symbolic(values: Any) -> bool:
         if value.__class__ is SymInt:
             return True
     return False
+
+
+def has_unknown(values: Any) -> bool:
+    """Return True if some of the values are SymInts that depend on data."""
+    return is_symbolic(values) and any(value.__class__ is SymInt and value.node.hint is None for value in values)

@@ -130,6 +130,19 @@ def test_sizes_of_data_are_symbols() -> None:
     assert found.tolist() == [2.0, 6.0, 10.0] and count == 3
 
 
+@pytest.mark.parametrize("lib", [mindtorch, torch], ids=["mindtorch", "torch"])
+def test_sizes_of_data_pass_through_views_of_contiguous_tensors(lib: Any) -> None:
+    class Repeated(lib.nn.Module):
+        def forward(self, x: Any, y: Any) -> Any:
+            count = x.item()
+            rows = y.unsqueeze(0).repeat(count, 1)
+            return rows + count, rows.view(-1), rows.reshape(count, 3, 2).sum(0)
+
+    program = lib.export.export(Repeated(), (lib.tensor(4), lib.arange(6.0)), strict=False)
+    rows, flat, added = program.module()(lib.tensor(2), lib.arange(6.0))
+    assert rows.shape == (2, 6) and flat.tolist() == [*range(6)] * 2 and added.tolist() == [[0, 2], [4, 6], [8, 10]]
+
+
 def test_promises_about_data_are_checked_when_the_program_runs() -> None:
     class Promise(mindtorch.nn.Module):
         def forward(self, x: Any) -> Any:
