@@ -121,7 +121,7 @@ def replace_attributes(self: Tensor, attributes: dict[str, Any]) -> None:
 ATTRIBUTES = property(Attributes, replace_attributes)
 
 
-class _TensorType(type):
+class _TensorMeta(type):
     """The type of tensor classes; ``Tensor.__new__``, the legacy constructor, is only for users' calls."""
 
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> Any:
@@ -175,7 +175,7 @@ class _TensorType(type):
         return shown.replace(parameters=[*shown.parameters.values()][1:])
 
 
-class Tensor(Methods, metaclass=_TensorType):
+class Tensor(Methods, metaclass=_TensorMeta):
     """A multi-dimensional array of one dtype on one device (``torch.Tensor``)."""
 
     _array: np.ndarray | None = None  #: the elements, of a CPU tensor; shares memory with the storage
