@@ -16,6 +16,7 @@ from hypothesis import given, settings, strategies as st
 
 import mindtorch
 from mindtorch._backends.cpu.ops import scan
+from tests.both import assert_same_outcome
 from tests.support import Outcome, assert_same, error_differences, port, torch
 
 # Both libraries warn of too few degrees of freedom.
@@ -642,3 +643,14 @@ def attempt(call: Callable[[Any, Any], Any], lib: Any, x: Any) -> Any:
         return call(lib, x)
     except (IndexError, NotImplementedError, RuntimeError) as error:
         return type(error)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int32", "bool"])
+@pytest.mark.parametrize("name", ["amax", "amin", "max", "min", "count_nonzero", "aminmax", "var", "std_mean"])
+def test_few_numbers_of_any_dtype_are_reduced_as_they_are(name: str, dtype: str) -> None:
+    some = torch.tensor([[0.0, 4.0, 3], [-2, 7, 1]])
+    for numbers in (some, some.T, some[:1, 2:], some[0, 0], some / 0):
+        for settings_ in ({}, {"dim": -1}):
+            for _ in range(4):
+                assert_same_outcome(lambda lib, x=numbers, chosen=settings_: getattr(lib, name)(
+                    port(x.nan_to_num(5, 9, -9) if dtype == "int32" else x, lib).to(getattr(lib, dtype)), **chosen))

@@ -80,7 +80,8 @@ def test_a_program_warns_as_it_does_in_pytorch(name: str, always) -> None:
 def test_a_warning_names_the_line_of_the_program(always) -> None:
     x = mindtorch.ones(1, requires_grad=True)
     for program in (lambda: float(x), lambda: mindtorch.tensor(x), lambda: mindtorch.cholesky(mindtorch.eye(1)),
-                    lambda: (x * 1).backward(create_graph=True), lambda: x.detach().where(x > 0, 1.)):
+                    lambda: (x * 1).backward(create_graph=True), lambda: x.detach().where(x > 0, 1.),
+                    x.var, lambda: mindtorch.std_mean(x.half(), 0), lambda: mindtorch.ones(1000, 1).var(1)):
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             program()

@@ -27,7 +27,8 @@ from ..common.elements import Looped
 from ..common.half import FEW, SLOW, converted, number_in, ways_of
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
-from .ops.pointwise import copysign
+from .ops.comparison import at_most, clamp
+from .ops.pointwise import copysign, fmod, remainder
 from .plans import ERRORS, SEEN, SETTINGS, UNFIT, Plan, Plans, key_of
 from .rows import Rows, array_of, computed, is_own, order_kept, order_of, strided
 
@@ -37,9 +38,11 @@ BITS = np.arange(1 << 16, dtype=np.uint16)  #: of all numbers of half precision
 SOME = 1 << 6  #: elements that are computed in the time of a call
 OF_COUNTS = {"gelu"}  #: Operators whose results depend on how many elements there are.
 MANY = 1 << 14  #: elements from which on half precision is computed in blocks
-#: Ufuncs whose results do not depend on whether half precision is computed in float32.
-EXACT = {np.add, np.subtract, np.multiply, np.divide, np.minimum, np.maximum, np.equal, np.not_equal, np.less,
-         np.less_equal, np.greater, np.greater_equal, np.negative, np.absolute, np.isnan}
+#: Functions whose results do not depend on whether half precision is computed in float32.
+EXACT = {at_most, clamp, fmod, remainder, np.add, np.subtract, np.multiply, np.divide, np.minimum, np.maximum, np.equal,
+         np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal, np.negative, np.absolute, np.isnan}
+#: Operators of which a table computes many elements, too, in less time than the function, as of those of ``special``.
+SLOWER = {"celu", "digamma", "elu", "i0", "mish", "mvlgamma", "polygamma", "sinc", "softplus"}
 
 
 def way_of(operand: Any, dtype: DType, wide: DType, unrounded: bool) -> Any:
@@ -81,7 +84,7 @@ def by_table(run: Rows, place: int) -> Rows:
         nonlocal left, take
         x = operands[place]
         if take is not None:
-            return take(x.view(BITS.dtype))
+            return take(x.view(BITS.dtype)) if x.size < FEW else take(x.view(BITS.dtype), None, None, "wrap")
         left -= x.size + SOME
         if left < 0:
             given = [*operands]
@@ -128,7 +131,7 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
             # 0 needs no rounding, and an integer's sign differs from a float's
             rest = tuple([number_array(number, dtype) if number else number for number in rest])
         alike = all(of_tensor) and all(arg._dtype is dtype for arg in operands)
-        native = is_ufunc and (size <= NATIVE or (ufunc in EXACT and size < FEW))
+        native = (is_ufunc and size <= NATIVE) or (ufunc in EXACT and size < FEW)
         if alike and not rest and (native or ufunc is copysign):
             wide, ways = dtype, []  # NumPy, too, computes half precision in float32 and rounds
         else:
@@ -137,7 +140,8 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
         changes = {i: way for i, way in ways if way.__class__ is not tuple or way}
         function, few, widened = row if rest else ufunc, size < SMALL, wide is not dtype
         by_bits = is_ufunc and not rest and (ufunc in OF_SIGNS or (ufunc.__name__ in ARITHMETIC and all(of_tensor)))
-        if widened and (by_bits or size >= MANY) and all_like(operands, spec):
+        tabled = size < MANY or op.name in SLOWER or op.name.startswith("special_")
+        if widened and (by_bits or not tabled) and all_like(operands, spec):
             return Settled(of_half(function, list(map(changes.get, range(len(operands)))), of_tensor, spec, rest))
         if is_ufunc and not rest and size < LARGE and all(of_tensor) and len(operands) > 1 and (
                 repeats := repeats_of(tuple([arg._array.shape for arg in operands]))) is not None:
@@ -146,10 +150,13 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
             return Settled(into_new(ufunc, changes, spec), False)
         is_new = looped or (widened and spec.dtype.itemsize == 2) or isinstance(function, np.ufunc)
         run, of_arrays = by_row(op, function, changes, len(operands), rest, spec, is_new)
-        if of_arrays is not None and sum(of_tensor) == 1 and dtype in HALVES and not (alike and native) and (
+        if tabled and sum(of_tensor) == 1 and dtype in HALVES and not (alike and native) and (
                 operands[place := of_tensor.index(True)]._dtype is dtype and op.name not in OF_COUNTS):
             numbers = repr([dtype if tensor else arg for arg, tensor in zip_longest(args, of_tensor)])
-            table = TABLES.get(key := (op.name, numbers)) or TABLES.keep(key, by_table(of_arrays, place))
+            if (table := TABLES.get(key := (op.name, numbers))) is None:
+                one = by_row(op, function, changes, len(operands), rest, Spec((1,), spec.dtype, None), is_new)[1]
+                assert one is not None
+                table = TABLES.keep(key, by_table(one, place))
             run, of_arrays = by_row(op, table, {}, len(operands), (), spec, True)
         return Settled(run, few, of_arrays)
 

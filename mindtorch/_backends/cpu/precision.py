@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._base import loops
-from ..common.half import NATIVE, converted as as_dtype
+from ..common.half import FEW, NATIVE, converted as as_dtype
 
 Settled = Callable[[np.ndarray], Any]
 
@@ -31,12 +31,16 @@ def opmath(dtype: np.dtype) -> np.dtype:
     return wide
 
 
-def narrowed(run: Settled, dtype: np.dtype, widens: bool = False) -> Settled:
-    """Return the function of half precision that computes in float32, unless ``run`` ``widens``, and rounds results."""
+def narrowed(run: Settled, x: np.ndarray, widens: bool = False) -> Settled:
+    """Return the function of half precision, in arrays like ``x``, that computes in float32, unless ``run`` ``widens``,
+    and rounds results.
+    """
+    dtype, few = x.dtype, x.size < FEW
+
     def narrow(x: np.ndarray) -> Any:
-        found = run(x if widens else as_dtype(x, loops.SINGLE))
+        found = run(x if widens else x.astype(loops.SINGLE) if few else as_dtype(x, loops.SINGLE))
         if found.__class__ is tuple:
             return tuple([as_dtype(each, dtype) for each in found])
-        return as_dtype(found, dtype) if found.dtype is loops.SINGLE else found
+        return found if found.dtype is not loops.SINGLE else found.astype(dtype) if few else as_dtype(found, dtype)
 
     return narrow

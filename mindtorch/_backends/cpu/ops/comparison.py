@@ -71,6 +71,10 @@ def clamp(x: Any, low: Any = None, high: Any = None) -> Any:
     return x if high is None else extreme(np.minimum, high, x)
 
 
+def at_most(x: Any, high: Any) -> Any:
+    return clamp(x, None, high)
+
+
 def clamped(x: Any, low: Any = None, high: Any = None) -> Any:
     """Clamp between numbers; a large array in one pass, with infinite bounds if need be, unless that takes longer."""
     if x.size < MANY or (x.dtype.kind != "f" and (low is None or high is None or x.size >= LINES)):
@@ -196,7 +200,7 @@ CPU_KERNELS.update({
     "clamp_min": clamped,
     "clamp_max": lambda x, high: clamped(x, None, high),
     "clamp_min.Tensor": clamp,
-    "clamp_max.Tensor": lambda x, high: clamp(x, None, high),
+    "clamp_max.Tensor": at_most,
     "heaviside": by_loop("heaviside", lambda x, values: np.where(
         np.equal(x, 0), values, np.greater(x, 0).astype(x.dtype))),
     "where.self": chosen,

@@ -16,7 +16,9 @@ from ..along import finder, taken_along
 from ..precision import Settled, is_half, narrowed, to_opmath
 from ..rows import MOST, Prepared, taking
 from . import AT_ONCE, CPU_KERNELS
-from .reduction import LINE, MANY, SOME, Reduce, along_lines, by_loop, by_pieces, maximum, minimum, ndarray, reduced
+from .reduction import (
+    FEW, LINE, MANY, SOME, Reduce, along_lines, by_loop, by_pieces, maximum, minimum, ndarray, reduced,
+)
 
 
 def extremum(reduce: Any, find: Callable[..., np.ndarray]) -> Reduce:
@@ -42,6 +44,12 @@ def extremum(reduce: Any, find: Callable[..., np.ndarray]) -> Reduce:
         return reduce(x, axis, keepdims=keepdims)
 
     return found
+
+
+def few_extreme(reduce: Any) -> Callable[[np.ndarray, Ints, bool], Settled | None]:
+    """Return a function that prepares the extremum of few numbers, of half precision as they are."""
+    return lambda x, axis, keepdims: (
+        (lambda x: reduce(x, axis, None, None, keepdims)) if x.size <= FEW and x.dtype.char in "fdlihbB?eE" else None)
 
 
 def lines(x: np.ndarray, dim: int) -> tuple[np.ndarray, int]:
@@ -128,7 +136,7 @@ def aminmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> Set
     def both(x: np.ndarray) -> tuple[Any, Any]:
         return minimum(x, axis, None, None, keepdim), maximum(x, axis, None, None, keepdim)
 
-    return narrowed(both, x.dtype) if is_half(x) else both
+    return narrowed(both, x) if is_half(x) and x.size > FEW else both
 
 
 @taking(3)
@@ -149,7 +157,7 @@ def value_selecting_reduction_backward(grad: np.ndarray, dim: int, at: np.ndarra
     return None if find is None or grad.shape != at.shape or prod(sizes) > MOST else run
 
 
-largest, smallest = (reduced(extremum(*of), loops.extreme_of_lines)
+largest, smallest = (reduced(extremum(*of), loops.extreme_of_lines, few_extreme(of[0]), widens=False)
                      for of in ((maximum, np.argmax), (minimum, np.argmin)))
 AT_ONCE.add(value_selecting_reduction_backward)
 CPU_KERNELS.add(aminmax)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...._base import loops
+from ...._base.call_site import outside
 from ...._base.layout import Ints, wrap_dims
 from ...common.blocks import LARGE, each_block
 from ..precision import Settled, is_half, narrowed, to_opmath
@@ -108,9 +109,6 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray, both: bool = F
         freedom = freedom if freedom > 0 else 0  # also for NaN, as ``std::max`` does
         x = to_opmath(x)
         spread, middle = variance(x, axis, freedom)
-        if freedom <= 0 and np.size(spread):
-            warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than "
-                          "the reduction factor (input numel divided by output numel).", stacklevel=6)
         spread, middle = finish(spread).astype(x.real.dtype, copy=False), middle.astype(x.dtype, copy=False)
         if both and middle.dtype.kind == "f" and np.isinf(middle).any():  # a running mean is NaN after an infinity
             lines = np.moveaxis(x, axis, range(len(axis))).reshape(-1, middle.size)
@@ -123,17 +121,29 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray, both: bool = F
         return (spread, middle) if both else spread
 
     def prepare(x: np.ndarray, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Settled:
+        run, axis = settled(x, dim, correction, keepdim), wrap_dims(dim, x.ndim)
+        if count(x, axis) - (1 if correction is None else correction) > 0 or 0 in [
+                n for a, n in enumerate(x.shape) if a not in axis]:
+            return run
+
+        def warning(x: np.ndarray) -> Any:
+            warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than "
+                          "the reduction factor (input numel divided by output numel).", stacklevel=outside())
+            return run(x)
+
+        return warning
+
+    def settled(x: np.ndarray, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Settled:
         axis = wrap_dims(dim, x.ndim)
         freedom = count(x, axis) - (1 if correction is None else correction)
         half, is_complex = is_half(x), x.dtype.char in "FD"
-        if not ((half or is_complex or x.dtype.char in ONES) and 0 < x.size <= FEW and axis and freedom > 0):
+        if not ((half or is_complex or x.dtype.char in ONES) and 0 < x.size <= FEW and axis):
             return lambda x: row(x, dim, correction, keepdim)
         if half:
-            run = prepare(np.empty(x.shape, loops.SINGLE), dim, correction, keepdim)
-            return narrowed(run, x.dtype, True)
-        number, divisor, kept, double = np.float64(count(x, axis)), np.float64(freedom), x.dtype, np.dtype(
-            np.complex128 if is_complex else np.float64)
-        real = x.real.dtype
+            run = settled(np.empty(x.shape, loops.SINGLE), dim, correction, keepdim)
+            return narrowed(run, x, True)
+        number, divisor = np.float64(count(x, axis)), np.float64(freedom if freedom > 0 else 0)
+        kept, real, double = x.dtype, x.real.dtype, np.dtype(np.complex128 if is_complex else np.float64)
         shape = tuple([1 if a in axis else n for a, n in enumerate(x.shape) if keepdim or a not in axis])
         order, ones = (*[a for a in range(x.ndim) if a not in axis], *axis), ONES["d"][:count(x, axis)]
 
@@ -143,23 +153,23 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray, both: bool = F
             middle /= number
             wide -= middle[:, None]
             found = np.vecdot(wide, wide).real
+            if both and not isfinite(add(found, None)):
+                return row(x, dim, correction, keepdim)
             found /= divisor
             spread = finish(found).astype(real).reshape(shape)
             if not both:
                 return spread
-            if not isfinite(add(found, None)):
-                return row(x, dim, correction, keepdim)
             return spread, middle.astype(kept).reshape(shape)
 
         def single(x: np.ndarray) -> Any:  # over all dimensions
             wide = x.astype(double).ravel()
             middle = wide.dot(ones) / number
             wide -= middle
-            found = (np.vdot(wide, wide).real if is_complex else wide.dot(wide)) / divisor
-            spread = real.type(finish(found))
-            if not both:
-                return spread
-            return (spread, kept.type(middle)) if isfinite(found) else row(x, dim, correction, keepdim)
+            found = np.vdot(wide, wide).real if is_complex else wide.dot(wide)
+            if both and not isfinite(found):
+                return row(x, dim, correction, keepdim)
+            spread = real.type(finish(found / divisor))
+            return (spread, kept.type(middle)) if both else spread
 
         return few if shape else single
 

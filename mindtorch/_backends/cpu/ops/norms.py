@@ -59,7 +59,7 @@ def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bo
         def euclidean(x: np.ndarray) -> Any:
             return sqrt(add(x * x, axis, None, None, keepdim))
 
-        return narrowed(euclidean, x.dtype) if is_half(x) else euclidean
+        return narrowed(euclidean, x) if is_half(x) else euclidean
     row = reduced(lambda part, axis, keepdims: vector_norm(part, ord, axis, keepdims))
     settled: Any = row.prepare(x, dim, keepdim, dtype)
     return settled

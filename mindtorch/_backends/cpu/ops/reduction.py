@@ -45,19 +45,19 @@ def converted(x: np.ndarray, dtype: Any) -> np.ndarray:
 
 def reduced(function: Reduce, loop: loops.Loop | None = None,
             of_few: Callable[[np.ndarray, Ints, bool], Settled | None] | None = None,
-            of_half: Reduce | None = None) -> Prepared:
+            of_half: Reduce | None = None, widens: bool = True) -> Prepared:
     """Return a row for ``op(self, dim, keepdim, dtype)`` that cuts large arrays, unless ``loop`` reduces their lines.
-    ``of_few`` may settle a shorter function for small contiguous arrays; ``of_half`` may reduce half precision as it
-    is, or return None.
+    ``of_few`` may settle a shorter function for small contiguous arrays, in float32 for half precision if that
+    ``widens``; ``of_half`` may reduce half precision as it is, or return None.
     """
 
     def sure(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Settled | None:
         if of_few is None or not x.size or (dtype is not None and dtype.np != x.dtype) or not x.flags.c_contiguous:
             return None
-        if not is_half(x):
+        if not (widens and is_half(x)):
             return of_few(x, wrap_dims(dim, x.ndim), keepdim)
         settled = of_few(np.empty(x.shape, loops.SINGLE), wrap_dims(dim, x.ndim), keepdim) if x.size < MANY else None
-        return settled and narrowed(settled, x.dtype)
+        return settled and narrowed(settled, x)
 
     def prepare(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Settled:
         if (settled := sure(x, dim, keepdim, dtype)) is not None:
@@ -72,7 +72,7 @@ def reduced(function: Reduce, loop: loops.Loop | None = None,
         if not converts and of_half is not None and x.size >= MANY and is_half(x):
             return lambda x: compute(to_opmath(x)) if (found := of_half(x, axis, keepdim)) is None else found
         if not converts and x.size < LARGE and is_half(x):
-            return narrowed(lambda x: function(x, axis, keepdim), x.dtype)
+            return narrowed(lambda x: function(x, axis, keepdim), x)
         if converts or is_half(x) or x.dtype.kind not in NATIVE:
             return lambda x: compute(to_opmath(converted(x, dtype)))
         return compute if x.size >= LARGE else lambda x: function(x, axis, keepdim)

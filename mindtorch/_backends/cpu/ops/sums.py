@@ -283,6 +283,11 @@ def product_of_lines(x: np.ndarray) -> np.ndarray:
     return out[:, 0]
 
 
+def few_counted(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
+    """Return the function that counts which numbers are not 0, without the dimensions; None along some of them."""
+    return np.count_nonzero if len(axis) == x.ndim and x.size < LARGE and x.dtype.char in "fdFDlihbB?eE" else None
+
+
 summed = reduced(total, loops.sum_lines, few_summed, half_total)
 averaged = reduced(mean, loops.sum_lines, few_averaged, half_mean)
 multiplied = reduced(product)
@@ -294,5 +299,6 @@ CPU_KERNELS.update({
     "mean.dim": averaged,
     "prod": whole(multiplied),
     "prod.dim_int": multiplied,
-    "count_nonzero.dim_IntList": reduced(lambda x, axis, keepdims: total(x != 0, axis, keepdims)),
+    "count_nonzero.dim_IntList": reduced(lambda x, axis, keepdims: total(x != 0, axis, keepdims), None, few_counted,
+                                         widens=False),
 })
