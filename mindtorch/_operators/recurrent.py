@@ -104,7 +104,7 @@ def fused_layer(step: Step, input: Any, batch_sizes: Sequence[int], state: State
     """As ``layer``, or ``packed_layer`` of data, in one kernel, and recorded as one node."""
     inputs, composite = [input, *cell[:4], *state], partial(outputs_of, step, batch_sizes, reverse)
     edges = edges_of(inputs) if local.grad_enabled else []
-    if edges is None:
+    if edges is None or not fits(step, inputs, batch_sizes):
         output, *ends = composite(*inputs)
         return output, tuple(ends)
     start = perf_counter_ns() if dispatcher.mode & OBSERVED else 0
@@ -121,6 +121,18 @@ def fused_layer(step: Step, input: Any, batch_sizes: Sequence[int], state: State
         record(fold, inputs, edges, [1 in wants, 0 in wants, steps > 1 or 5 in wants, False, False, 2 in wants,
                                      wants != [6]][:len(inputs)], outputs, [output._saved_alias(), workspace])
     return output, tuple(outputs[1:])
+
+
+def fits(step: Step, inputs: list[Any], batch_sizes: Sequence[int]) -> bool:
+    """Return True unless the operators of a step have to broadcast or to refuse the inputs of a layer."""
+    shape, w_ih, w_hh, b_ih, b_hh, *states = [None if x is None else x._array.shape for x in inputs]
+    packed, size = len(batch_sizes) > 0, states[0][-1]
+    if len(shape) != 3 - packed or (packed and (sum(batch_sizes) != shape[0] or any(
+            [before < after for before, after in pairwise(batch_sizes)]))):  # noqa: C419
+        return False
+    rows, begin = GATES[MODES.index(step)] * size, (batch_sizes[0] if packed else shape[1], size)
+    return (w_ih == (rows, shape[-1]) and w_hh == (rows, size) and b_ih == b_hh and b_ih in (None, (rows,))
+            and states == [begin] * len(states))
 
 
 def arguments(inputs: Sequence[Any]) -> list[Any]:
@@ -424,14 +436,14 @@ def layer_grads(step: Step, grads: Any, inputs: tuple[Any, ...], batch_sizes: Se
 def fused_grads(grads: Any, input: Any, weight0: Any, weight1: Any, weight2: Any, weight3: Any, hx_: Any, cx_: Any,
                reverse: bool, batch_sizes: Any, mode: int, hidden_size: int, num_layers: int, has_biases: bool,
                bidirectional: bool, batch_first: bool, train: bool, result0: Any, result1: Any, result2: Any,
-               result3: Any) -> Any:
+               result3: Any, output_mask: Sequence[bool]) -> Any:
     inputs = input, weight0, weight1, weight2, weight3, hx_, cx_
     if differentiates(*inputs, *(grad for grad in grads if grad is not None)):
         return layer_grads(MODES[mode], grads, inputs, batch_sizes, reverse)
     return mkldnn_rnn_layer_backward(
         *inputs, result0, result1, result2, grads[0], grads[1],
-        grads[2], reverse, mode, hidden_size, num_layers, has_biases, True, bidirectional, batch_sizes, batch_first,
-        result3)
+        grads[2], reverse, mode, hidden_size, num_layers, has_biases, output_mask[0], bidirectional, batch_sizes,
+        batch_first, result3)
 
 
 composites(pad_sequence)
@@ -446,6 +458,7 @@ PARTS = [*map(registry.__getitem__, (
     "sigmoid_", "tanh_", "tanh", "relu", "unbind.int", "stack", "narrow", "cat"))]
 MODES = relu_step, tanh_step, lstm_step, gru_step  # by oneDNN's numbers
 LSTM = MODES.index(lstm_step)
+GATES = 1, 1, 4, 3
 PLANES = 0, 0, 5, 4  # of what the derivative needs, each a number of every step and hidden state
 
 for name, step in {"rnn_tanh": tanh_step, "rnn_relu": relu_step, "lstm": lstm_step, "gru": gru_step}.items():

@@ -187,6 +187,31 @@ def test_wrong_arguments_raise_pytorchs_errors(program) -> None:
     same(program)
 
 
+def gru(t, input=(3, 2, 4), hx=(1, 2, 5), sizes=None, **shapes):
+    """Apply a layer with one input, first state or weight of another shape, in training and without gradients."""
+    given = {"w_ih": (15, 4), "w_hh": (15, 5), "b_ih": (15,), "b_hh": (15,), **shapes}
+    weights = [t.ones(shape, requires_grad=True) for shape in given.values()]
+    options = True, 1, 0.0, True, False
+    found = []
+    for records in (True, False):
+        with t.set_grad_enabled(records):
+            output, last = t.gru(t.ones(input), t.zeros(hx), weights, *options, False) if sizes is None else t.gru(
+                t.ones(input), t.tensor(sizes), t.zeros(hx), weights, *options)
+            found.append((output.shape, last.shape))
+    return found
+
+
+@each_program(
+    gru, lambda t: gru(t, w_ih=(15, 3)), lambda t: gru(t, w_hh=(15, 4)), lambda t: gru(t, b_ih=(1,), b_hh=(1,)),
+    lambda t: gru(t, w_ih=(14, 4), w_hh=(14, 5), b_ih=(14,), b_hh=(14,)), lambda t: gru(t, hx=(1, 3, 5)),
+    lambda t: gru(t, hx=(1, 1, 5)), lambda t: gru(t, hx=(1, 2, 6)), lambda t: gru(t, (3, 4), (1, 5)),
+    lambda t: gru(t, (3, 4), sizes=[2, 1]), lambda t: gru(t, (5, 4), sizes=[2, 2, 2]),
+    lambda t: gru(t, (3, 4), sizes=[1, 2]), lambda t: gru(t, (3, 4), (1, 4, 5), sizes=[2, 1]),
+)
+def test_shapes_that_do_not_fit_broadcast_or_are_refused_as_in_pytorch(program) -> None:
+    assert_same_outcome(program)
+
+
 @pytest.mark.parametrize("program", [
     lambda rnn, parts: rnn.pad_sequence(parts, padding_value=0.5),
     lambda rnn, parts: rnn.pad_sequence(parts, batch_first=True, padding_side="left"),
