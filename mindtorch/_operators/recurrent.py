@@ -268,7 +268,9 @@ def rows(step: Step) -> tuple[Callable[..., Any], Callable[..., Any]]:
                train: bool, bidirectional: bool, batch_first: bool) -> tuple[Any, ...]:
         output, *last = network(step, input.transpose(0, 1) if batch_first else input, None, states(hx), params,
                                 has_biases, num_layers, dropout, train, bidirectional)
-        return output.transpose(0, 1) if batch_first else output, *last
+        if batch_first:  # in place but for cells with two states, as in PyTorch
+            output = output.transpose(0, 1) if len(last) == 2 else output.transpose_(0, 1)
+        return output, *last
 
     def packed(data: Any, batch_sizes: Any, hx: Any, params: Sequence[Any], *options: Any) -> tuple[Any, ...]:
         return network(step, data, batch_sizes.tolist(), states(hx), params, *options)

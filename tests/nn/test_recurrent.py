@@ -255,3 +255,12 @@ SHAPES = [((4, 2), (1, 1, 3)), ((4, 1, 2), (1, 3)), ((2,), (1, 3)), ((4, 1, 2), 
     lambda t: lambda cls: t.nn.LSTM(2, 3)(t.zeros(4, 1, 2), (t.zeros(1, 1, 3), t.zeros(1, 3))))
 def test_states_have_the_dimensions_of_the_input(cls, program) -> None:
     assert_same_outcome(lambda t: program(t)(cls))
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_outputs_with_the_batch_first_are_transposed_as_pytorchs_are(cls):
+    def program(t):
+        output = getattr(t.nn, cls)(2, 3, batch_first=True)(t.ones(1, 3, 2))[0]
+        return [output.grad_fn.name(), output._version, output._is_view(), output.stride(), output]
+
+    same(program)
