@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
+from typing import Any, NoReturn
 
 from .. import _utils
+from .._backends.common.uninitialized import refusal
 from .._creation import as_subclass, empty
 from .._dispatch.keys import AUTOGRAD, UNINITIALIZED
 from .._dispatch.torch_function import disabled_torch_function
@@ -127,7 +128,7 @@ class UninitializedTensorMixin:
     def data(self, value: Any) -> None:
         lazy, self.__class__ = type(self), self.cls_to_become  # which has a shape
         try:
-            self.data = value
+            self.data = value.data
         finally:
             self.__class__ = lazy
 
@@ -161,6 +162,18 @@ class UninitializedTensorMixin:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return type(self), (bool(self._keys & AUTOGRAD),)
+
+
+def _refused(name: str) -> Any:
+    """Return a method that asks about elements or memory without an operator, for what has none."""
+    def method(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+        raise refusal(name)
+
+    return method
+
+
+for _name in ("data_ptr", "detach", "dim", "item", "ndimension", "nelement", "numel", "tolist"):
+    setattr(UninitializedTensorMixin, _name, _refused(_name))
 
 
 def is_lazy(param: Tensor) -> bool:

@@ -319,7 +319,22 @@ def test_a_lazy_module_becomes_plain_with_pytorchs_numbers(make):
     same(program)
 
 
+@pytest.mark.parametrize("convert", ["double", "half"])
+def test_lazy_modules_are_converted_before_their_first_call(convert):
+    def program(t):
+        module = t.nn.Sequential(t.nn.LazyLinear(3), t.nn.LazyBatchNorm1d())
+        getattr(module, convert)()
+        lazy = [repr(tensor) for tensor in (module[0].weight, module[1].weight, module[1].running_mean)]
+        module.float()
+        return [lazy, module(t.arange(6.0).view(3, 2)), dict(module.state_dict())]
+
+    same(program)
+
+
 REFUSED = {
+    "how many": lambda t, lazy: lazy.weight.numel(), "how many dimensions": lambda t, lazy: lazy.bias.dim(),
+    "numbers": lambda t, lazy: lazy.weight.tolist(), "a number": lambda t, lazy: lazy.weight.item(),
+    "a plain tensor of it": lambda t, lazy: lazy.weight.detach(),
     "arithmetic": lambda t, lazy: lazy.weight + 1, "a function": lambda t, lazy: t.relu(lazy.weight),
     "its shape": lambda t, lazy: lazy.weight.shape, "shared memory": lambda t, lazy: lazy.share_memory(),
     "another like it": lambda t, lazy: t.empty_like(lazy.weight),

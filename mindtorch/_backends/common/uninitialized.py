@@ -9,7 +9,8 @@ from ..._dispatch.dispatcher import TENSOR_TYPES, resolve
 from ..._dispatch.keys import UNINITIALIZED
 from ..._dispatch.registry import Operator
 
-ALLOWED = {"_to_copy", "copy_", "detach", "to.device", "to.dtype"}
+CONVERSIONS = {"_to_copy", "to.device", "to.dtype"}  #: whose results have no shape yet either
+ALLOWED = {*CONVERSIONS, "copy_", "detach"}
 
 
 def refusal(name: str) -> Exception:
@@ -28,7 +29,9 @@ def on_uninitialized(op: Operator, keys: int) -> Callable[..., Any]:
         if op.name in ALLOWED:
             # ``data`` is a plain tensor without elements
             plain = [arg.data if arg.__class__ in TENSOR_TYPES and arg._keys & UNINITIALIZED else arg for arg in args]
-            return (op.table.get(keys) or resolve(op, keys))(*plain)
+            made = (op.table.get(keys) or resolve(op, keys))(*plain)
+            lazy = args[0]
+            return lazy.__class__(made.requires_grad, made._device, made._dtype) if op.name in CONVERSIONS else made
         raise refusal(op.name)
 
     return call
