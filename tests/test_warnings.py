@@ -128,3 +128,7 @@ def test_what_is_not_deterministic_is_refused_or_told_where_determinism_is_asked
         finally:
             lib.use_deterministic_algorithms(False)
     assert found[0] == found[1]
+
+
+def test_a_factorization_by_plan_warns_as_its_first_call_does(always) -> None:
+    assert len(told(lambda lib: [lib.cholesky(lib.eye(3)) for _ in range(4)], mindtorch)) == 4

@@ -185,7 +185,7 @@ def both_factors(a: ndarray, pivot: bool = True) -> Rows | None:
     return run
 
 
-def cholesky(a: ndarray, upper: bool = False, check_errors: bool = False) -> Rows | None:
+def cholesky(a: ndarray, upper: bool = False, check_errors: bool = False) -> Rows:
     """``linalg_cholesky_ex``."""
     potrf = lapack("potrf", a.dtype)
 

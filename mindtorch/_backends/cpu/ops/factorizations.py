@@ -18,6 +18,7 @@ from . import AT_ONCE, CPU_KERNELS
 
 #: Rows of a small matrix; and how many such matrices, a row, make a batch that NumPy computes at once.
 FEW, MANY = 16, 8
+COLUMNS = 64  #: which LAPACK factors at a time, given the workspace; else one by one
 ndarray = np.ndarray
 Arrays = tuple[ndarray, ...]
 
@@ -303,12 +304,28 @@ def cholesky_ex(a: ndarray, upper: bool = False, check_errors: bool = False,
     return outputs
 
 
-def cholesky(a: ndarray, upper: bool = False) -> ndarray:
+def tell_of_cholesky() -> None:
     warn_once("torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
               "release.\nL = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\n"
               "U = torch.cholesky(A, upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH\n"
               "This transform will produce equivalent results for all valid (symmetric positive definite) inputs.")
+
+
+def cholesky(a: ndarray, upper: bool = False) -> ndarray:
+    tell_of_cholesky()
     return cholesky_ex(a, upper, True, "cholesky")[0]
+
+
+def cholesky_of_one(a: ndarray, upper: bool = False) -> Callable[..., ndarray | None]:
+    factor = one_matrix.cholesky(a, upper)
+
+    def run(a: ndarray) -> ndarray | None:
+        if (found := factor(a)) is None:
+            return None
+        tell_of_cholesky()
+        return found[0]
+
+    return run
 
 
 def cholesky_solve(b: ndarray, factor: ndarray, upper: bool = False) -> ndarray:
@@ -325,7 +342,7 @@ def ldl_factor_ex(a: ndarray, hermitian: bool = False, check_errors: bool = Fals
     """Compute LD, pivots and status of LAPACK's Bunch-Kaufman factorization of the lower triangle."""
     outputs = np.empty_like(a), np.zeros(a.shape[:-1], np.int32), np.zeros(a.shape[:-2], np.int32)
     by_lapack("hetrf" if hermitian and a.dtype.kind == "c" else "sytrf",
-              lambda factor, a: (np.tril((result := factor(a, 1))[0]), *result[1:]), outputs, a)
+              lambda factor, a: (np.tril((result := factor(a, 1, COLUMNS * len(a)))[0]), *result[1:]), outputs, a)
     if check_errors:
         check_info(outputs[2], "torch.linalg.ldl_factor_ex", "the factorization could not be completed "
                                                              "because D[{0},{0}] is zero.")
@@ -532,7 +549,7 @@ CPU_KERNELS.update({
     "triangular_solve": of_one(triangular_solve, one_matrix.triangular_and_copy, 2),
     "linalg_solve_triangular": of_one(solve_triangular, one_matrix.triangular, 2),
     "linalg_cholesky_ex": of_one(cholesky_ex, one_matrix.cholesky),
-    "cholesky": cholesky,
+    "cholesky": of_one(cholesky, cholesky_of_one),
     "linalg_ldl_factor_ex": of_one(ldl_factor_ex, one_matrix.ldl, small=True),
     "linalg_ldl_solve": ldl_solve,
     "linalg_householder_product": householder_product,
