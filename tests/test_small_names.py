@@ -57,7 +57,7 @@ def outcome(program: Any, lib: Any) -> tuple[Any, ...]:
     lambda t: t.cuda.nvtx.range_push("x"),
     lambda t: t.zeros(2, device="cuda"),
     lambda t: t.zeros(2).to("cuda:1"),
-    lambda t: t.zeros(2).cuda(),
+    lambda t: t.zeros(2).cuda(), lambda t: t.zeros(2).cuda(1), lambda t: t.nn.Linear(1, 1).cuda(0),
     lambda t: t.tensor([1], device=t.device("cuda", 0)),
     lambda t: t.nn.Linear(1, 1).cuda(),
     lambda t: t.nn.Linear(1, 1).to(t.device("cuda")),

@@ -10,6 +10,7 @@ from .._backends.common.convert import to_device
 from .._backends.sparse.parts import nothing
 from .._base.about import about
 from .._base.backend import backends
+from .._base.errors import check
 from .._base.formats import sparse_coo
 from .._base.layout import suggested_order
 from .._dispatch.aten import clone
@@ -171,8 +172,9 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor
     """Raise the error of a PyTorch without CUDA (``torch.Tensor.cuda``); see ``npu``.
 
     Raises:
-        AssertionError: always.
+        AssertionError, or RuntimeError for the number of a device: always.
     """
+    check(not isinstance(device, int), "Cannot access accelerator device when none is available.")
     raise _device.no_backend("cuda")
 
 
