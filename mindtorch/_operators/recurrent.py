@@ -125,7 +125,8 @@ def fused_layer(step: Step, input: Any, batch_sizes: Sequence[int], state: State
 
 def fits(step: Step, inputs: list[Any], batch_sizes: Sequence[int]) -> bool:
     """Return True unless the operators of a step have to broadcast or to refuse the inputs of a layer."""
-    shape, w_ih, w_hh, b_ih, b_hh, *states = [None if x is None else x._array.shape for x in inputs]
+    shapes: list[Any] = [None if x is None else x._array.shape for x in inputs]
+    shape, w_ih, w_hh, b_ih, b_hh, *states = shapes
     packed, size = len(batch_sizes) > 0, states[0][-1]
     if len(shape) != 3 - packed or (packed and (sum(batch_sizes) != shape[0] or any(
             [before < after for before, after in pairwise(batch_sizes)]))):  # noqa: C419
