@@ -47,6 +47,15 @@ def test_a_number_that_stands_first_is_rounded_to_half_precision_and_one_that_st
     assert_same_outcome(program)
 
 
+@each_program(*[lambda t, dtype=dtype, call=call: call(t, t.tensor([1.5, -0.75, 0.25, -2.0] * 5000, dtype=dtype(t)))
+                for dtype in (lambda t: t.float16, lambda t: t.bfloat16) for call in (
+                    lambda t, x: t.autograd.grad(t.nn.functional.elu(x.requires_grad_(), 1.5), x, x.detach()),
+                    lambda t, x: t.autograd.grad(t.celu(x.requires_grad_(), 0.5), x, x.detach()),
+                    lambda t, x: t.polygamma(1, x))])
+def test_numbers_that_are_not_promoted_reach_functions_of_many(program: Program) -> None:
+    assert_same_outcome(program)
+
+
 #: Functions of few numbers, which no plan is made for: of tensors, and of Python's numbers, which are rounded or not.
 FEW: dict[str, Callable[..., Any]] = {
     "exp": lambda t, x: x.exp(), "minimum": lambda t, x: t.minimum(x, x.flip(0)), "equal": lambda t, x: x == x.flip(0),

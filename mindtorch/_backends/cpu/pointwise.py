@@ -142,7 +142,8 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
         by_bits = is_ufunc and not rest and (ufunc in OF_SIGNS or (ufunc.__name__ in ARITHMETIC and all(of_tensor)))
         tabled = size < MANY or op.name in SLOWER or op.name.startswith("special_")
         if widened and (by_bits or not tabled) and all_like(operands, spec):
-            return Settled(of_half(function, list(map(changes.get, range(len(operands)))), of_tensor, spec, rest))
+            numbers = [None if of_tensor[i] else changes.get(i, arg) for i, arg in enumerate(operands)]
+            return Settled(of_half(function, numbers, of_tensor, spec, rest))
         if is_ufunc and not rest and size < LARGE and all(of_tensor) and len(operands) > 1 and (
                 repeats := repeats_of(tuple([arg._array.shape for arg in operands]))) is not None:
             function = partial(with_long_rows, function, repeats)
@@ -365,7 +366,7 @@ def all_like(operands: Iterable[Any], spec: Spec) -> bool:
 def of_half(function: Any, numbers: list[Any], halves: list[bool], spec: Spec, rest: tuple[Any, ...]) -> Callable[
         ..., Tensor]:
     """Return a function that computes operands of half precision, laid out as the result, in float32; many block by
-    block, so that the wide temporaries stay in the cache. ``numbers`` are the other operands, in float32.
+    block, so that the wide temporaries stay in the cache. ``numbers`` are the other operands, in float32 if promoted.
     """
     shape, dtype, every = spec.shape or (), spec.dtype, all(halves)
     count, is_ufunc = prod(shape), isinstance(function, np.ufunc) and not rest
