@@ -346,8 +346,12 @@ def concatenated(atleast: Callable[[Array], Array], of_vectors: int, dim: int) -
     def prepare(arrays: list[Array]) -> Rows | None:
         if len({array.dtype for array in arrays}) > 1 or sum([array.size for array in arrays]) >= SMALL:
             return None
-        along = of_vectors if atleast(arrays[0]).ndim == 1 else dim
-        return lambda arrays: np.concatenate([*map(atleast, arrays)], along)
+        shapes = [atleast(array).shape for array in arrays]
+        along = of_vectors if len(shapes[0]) == 1 else dim
+        if shapes == [array.shape for array in arrays]:
+            return lambda arrays: np.concatenate(arrays, along)
+        return lambda arrays: np.concatenate(
+            [array.reshape(shape) for array, shape in zip(arrays, shapes, strict=True)], along)
 
     return prepare
 
