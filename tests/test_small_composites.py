@@ -69,6 +69,13 @@ PROGRAMS: dict[str, Program] = {
         call(x * scale, -1) for call in (lib.softmax, lib.log_softmax) for scale in (1, 9, 60, float("inf"))
         for x in (lib.arange(50.0).cos(), lib.arange(60.0).reshape(2, 30).cos().t(), lib.ones(3, 1, dtype=lib.float64))
         for _ in range(3)],
+    "normalisation of half precision by running moments": lambda lib: [
+        lib.native_batch_norm(x, weight, bias, x.new_zeros(3), x.new_ones(3), False, 0.3, 1e-3)
+        for x in [(lib.arange(9000.0).reshape(30, 3, 100) % 37).half()]
+        for weight, bias in ((None, None), (x[0, :, 0], x[0, :, 1]), (None, x[0, :, 1]))
+        for _ in range(3)],
+    "stacks of two shapes": lambda lib: [call([x, y]) for call in (lib.hstack, lib.vstack, lib.dstack, lib.column_stack)
+                                         for x in [lib.arange(3.0)] for y in (x, x[None], x.int()) for _ in range(3)],
     "losses by element": lambda lib: [
         getattr(lib.nn.functional, name)(x, y, reduction=reduction)
         for name in ("mse_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "binary_cross_entropy",

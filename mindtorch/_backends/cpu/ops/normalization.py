@@ -15,7 +15,7 @@ from ...common.blas import add_product
 from ...common.blocks import BLOCK, LARGE, each_block
 from ...common.elements import number
 from ...common.half import converted as as_dtype
-from ..precision import is_half, to_opmath
+from ..precision import is_half, opmath, to_opmath
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
 from .reduction import FEW, add
@@ -244,20 +244,17 @@ def of_channels(x: Array, weight: Any, bias: Any, running_mean: Any, running_var
         out = seen(x, groups.shape) - middle
         out *= reciprocal(spread, eps)
         return affine(out, weight, bias, groups), np.empty(0, x.dtype), np.empty(0, x.dtype)
-    half = x.dtype.itemsize == 2
-    if half:
-        _, middle, spread = moments(seen(x, groups.shape), groups)
-        rstd = reciprocal(spread, eps)
-    else:
-        out, middle, spread, rstd = with_moments(x, weight, bias, groups, eps)
+    half, wide = x.dtype.itemsize == 2, to_opmath(x)
+    given = (None, None) if half else (weight, bias)
+    out, middle, spread, rstd = with_moments(wide, *given, groups, eps)
     unbiased = spread * np.asarray(groups.elements, spread.dtype) / np.asarray(groups.elements - 1, spread.dtype)
     for running, batch in ((running_mean, middle), (running_var, unbiased)):
         if running is not None:
             running[...] = (1 - momentum) * to_opmath(running) + momentum * batch.reshape(running.shape)
     if half:  # saved moments are rounded, and PyTorch normalises by them
         saved = next((given.dtype for given in (weight, bias, running_mean, running_var) if given is not None), x.dtype)
-        middle, rstd = middle.astype(saved), rstd.astype(saved)
-        out = affine((seen(x, groups.shape) - to_opmath(middle)) * to_opmath(rstd), weight, bias, groups)
+        middle, rstd = middle.reshape(-1).astype(saved), rstd.reshape(-1).astype(saved)
+        out = scaled(wide, *map(to_opmath, (weight, bias, middle, rstd)))
     return out, middle.reshape(-1), rstd.reshape(-1)
 
 
@@ -267,9 +264,9 @@ def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, runni
     given = (weight, bias, running_mean, running_var)
     few = Few.of(by_channel(x.shape), eps, *map(to_opmath, (x, *given)))
     fits = all(running is None or running.shape == x.shape[1:2] for running in given[2:])
-    if not training and fits and x.dtype.char in "fd" and x.ndim > 1 and all(
-            values is None or values.dtype == x.dtype for values in given):
-        return by_running(x.shape[1], x.ndim, eps, x.dtype)
+    if not training and fits and x.ndim > 1 and (is_half(x) or (x.dtype.char in "fd" and all(
+            values is None or values.dtype == x.dtype for values in given))):
+        return by_running(x.shape[1], eps, x.dtype)
     if few is None or not fits or not training:
         return lambda x, weight, bias, running_mean, running_var: of_channels(
             x, weight, bias, running_mean, running_var, training, momentum, eps)
@@ -298,24 +295,32 @@ def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, runni
     return by_batch
 
 
-def by_running(channels: int, ndim: int, eps: float, dtype: Any) -> Callable[..., tuple[Array, ...]]:
-    """Return the normalisation by running moments: as in ATen, one product and one sum."""
-    least, one, line = np.full(channels, eps, dtype), np.ones(channels, dtype), (channels, *[1] * (ndim - 2))
+def by_running(channels: int, eps: float, narrow: Any) -> Callable[..., tuple[Array, ...]]:
+    """Return the normalisation by running moments."""
+    dtype = opmath(narrow)
+    least, one = np.full(channels, eps, dtype), np.ones(channels, dtype)
 
-    def run(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any) -> tuple[Array, ...]:
-        scale = one / np.sqrt(running_var + least)
-        scale = scale if weight is None else scale * weight.reshape(-1)
-        shift = running_mean * scale
-        shift = -shift if bias is None else bias.reshape(-1) - shift
-        if (loop := loops.scale_channels.taking(x, scale, shift)) is not None:
-            out, lines = allocate(x.shape, dtype), (*x.shape[:2], prod(x.shape[2:]))
-            loop(x.reshape(lines), scale, shift, out.reshape(lines))
-        else:
-            out = x * scale.reshape(line)
-            np.add(out, shift.reshape(line), out)
-        return out, np.empty(0, dtype), np.empty(0, dtype)
+    def run(*arrays: Any) -> tuple[Array, ...]:
+        x, weight, bias, middle, spread = map(to_opmath, arrays) if dtype is not narrow else arrays
+        out = scaled(x, weight, bias, middle, one / np.sqrt(spread + least))
+        return as_dtype(out, narrow) if dtype is not narrow else out, np.empty(0, dtype), np.empty(0, dtype)
 
     return run
+
+
+def scaled(x: Array, weight: Any, bias: Any, middle: Array, rstd: Array) -> Array:
+    """Normalise channels by these moments: as in ATen, one product and one sum."""
+    scale = rstd if weight is None else rstd * weight.reshape(-1)
+    shift = middle * scale
+    shift = -shift if bias is None else bias.reshape(-1) - shift
+    if (loop := loops.scale_channels.taking(x, scale, shift)) is not None:
+        out, lines = allocate(x.shape, x.dtype), (*x.shape[:2], prod(x.shape[2:]))
+        loop(x.reshape(lines), scale, shift, out.reshape(lines))
+    else:
+        line = (-1, *[1] * (x.ndim - 2))
+        out = x * scale.reshape(line)
+        np.add(out, shift.reshape(line), out)
+    return out
 
 
 @partial(Prepared, count=5)
