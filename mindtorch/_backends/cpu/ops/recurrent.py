@@ -14,7 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...._base import loops
-from . import CPU_KERNELS
+from . import AT_ONCE, CPU_KERNELS
+from .linalg import affine
+from .pointwise import sigmoid
 
 array = np.ndarray
 Loops = tuple[Any, Any]  #: the compiled loops of a step and of its product, or None for both
@@ -290,4 +292,34 @@ def mkldnn_rnn_layer_backward(input: array, w_ih: array, w_hh: array, b_ih: arra
     return to_input, *weights, bias, of_hidden_bias, grad_hidden, grad_memory
 
 
+# -- single steps ------------------------------------------------------------------------------------------------------
+
+def gru_cell(input: array, hx: array, w_ih: array, w_hh: array, b_ih: array | None = None,
+             b_hh: array | None = None) -> Any:
+    """Prepare a step of a gated recurrent unit with biases."""
+    if input.ndim != 2 or hx.ndim != 2 or b_ih is None or b_hh is None or not input.size:
+        return None
+    size, weights = hx.shape[1], (w_ih, w_hh, b_ih, b_hh)
+    rows = 3 * size
+    if input.dtype.char not in "fd" or any(x.dtype is not input.dtype for x in (hx, *weights)) or len(input) != len(hx):
+        return None
+    if [x.shape for x in weights] != [(rows, input.shape[1]), (rows, size), (rows,), (rows,)]:
+        return None
+
+    def run(input: array, hx: array, w_ih: array, w_hh: array, b_ih: array, b_hh: array) -> array:
+        given, product = affine(b_ih, input, w_ih.T), affine(b_hh, hx, w_hh.T)
+        gates, new = given[:, :2 * size], product[:, 2 * size:]
+        gates += product[:, :2 * size]
+        gates = sigmoid(gates)
+        new *= gates[:, :size]
+        new += given[:, 2 * size:]
+        np.tanh(new, out=new)
+        shown = np.subtract(hx, new, order="C")
+        shown *= gates[:, size:]
+        return np.add(shown, new, shown)
+
+    return run
+
+
 CPU_KERNELS.add(mkldnn_rnn_layer, mkldnn_rnn_layer_backward)
+AT_ONCE.add(gru_cell)
