@@ -33,7 +33,8 @@ from .utils import ON_CPU, REDIRECTED
 
 class Fold(NamedTuple):
     """A composite of tensors that returns a list of them, and the function that computes its derivative at once, given
-    the outputs' gradients, the inputs, what the forward pass has kept, and the positions of the wanted gradients.
+    the outputs' gradients, the inputs, the tensors of its own that the forward pass has kept, and the positions of the
+    wanted gradients.
     """
 
     composite: Callable[..., list[Any]]
@@ -115,8 +116,6 @@ class FoldedSeveral(Node):
             if one is not None and one.copy is None and not one.is_unchanged():
                 return None
             inputs.append(None if one is None else one.tensor if one.copy is None else one.copy)
-        if any([value._version_counter is not None and value._version_counter[0] for value in kept]):  # noqa: C419
-            return None
         wanted = [position for position, *_ in self._links]
         start = perf_counter_ns() if dispatcher.mode & OBSERVED else 0
         results = Sent(self.fold.backward(grads, inputs, kept, wanted))

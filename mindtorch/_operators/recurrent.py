@@ -119,7 +119,7 @@ def fused_layer(step: Step, input: Any, batch_sizes: Sequence[int], state: State
         steps = len(batch_sizes) or len(input._array)
         fold = Fold(composite, partial(fused_gradients, reverse, batch_sizes, options), 24 * steps + 32)
         record(fold, inputs, edges, [1 in wants, 0 in wants, steps > 1 or 5 in wants, False, False, 2 in wants,
-                                     wants != [6]][:len(inputs)], outputs, [output._saved_alias(), workspace])
+                                     wants != [6]][:len(inputs)], outputs, [output._contiguous_copy(), workspace])
     return output, tuple(outputs[1:])
 
 

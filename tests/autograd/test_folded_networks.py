@@ -9,6 +9,7 @@ import warnings
 import pytest
 
 import mindtorch
+from mindtorch._autograd.folded_several import FoldedSeveral
 from tests.both import assert_same_outcome, each_program
 
 KINDS = [(cls, packed) for cls in ("GRU", "RNN", "LSTM") for packed in (False, True)]
@@ -326,3 +327,11 @@ def test_observers_are_told_of_the_operators_that_run_one_by_one(cls: str, packe
         ops = [event.op for event in trace]
         told[-1].append([ops.count(op) for op in ("mm", "tanh_backward", "sigmoid_backward", "mul.Tensor")])
     assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("change", [lambda outputs: outputs, lambda outputs: outputs.mul_(2)], ids=["alone", "written"])
+def test_outputs_that_are_transposed_or_written_in_place_leave_the_network_folded(change, monkeypatch) -> None:
+    monkeypatch.setattr(FoldedSeveral, "unfold", lambda self: pytest.fail("it has unfolded"))
+    layer = mindtorch.nn.GRU(3, 2, 2, batch_first=True)
+    change(layer(mindtorch.ones(2, 4, 3))[0]).sum().backward()
+    assert all(weight.grad is not None for weight in layer.parameters())
