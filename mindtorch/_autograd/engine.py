@@ -260,8 +260,7 @@ def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, 
             results = run_watched(node, arrived, task, create_graph, own)
             own = own and node._hooks is None and node not in captures
         else:
-            is_added = node._part is not None and buffers.add_part(node, arrived[0])
-            results = [None] if is_added else node.apply(arrived)
+            results = [None] if node._part and buffers.add_part(node, arrived[0]) else node.apply(arrived)
             if node._holds and not task.keep_graph:
                 node.release_variables()
         links = results.links if results.__class__ is Sent else node._links
