@@ -4,8 +4,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
+import mindtorch
 from tests.both import Program, assert_same_outcome, each_program
+
+from .support import torch
 
 
 @each_program(
@@ -248,3 +252,43 @@ def _setting(x: Any) -> None:
 )
 def test_the_words_for_what_is_new_and_cannot_be(program: Program) -> None:
     assert_same_outcome(program)
+
+
+OPTIONS = [
+    *[f"t.{call}, requires_grad={flag!r})" for flag in ("a", 1) for call in (
+        "ones(2", "zeros(2", "empty(2", "full((2,), 1.0", "arange(3.0", "linspace(0, 1, 3", "eye(2", "rand(2",
+        "randn(2", "randint(3, (2,)", "randperm(3", "normal(0.0, 1.0, (2,)", "zeros_like(x", "rand_like(x",
+        "tensor([1.0]", "asarray([1.0]", "scalar_tensor(1.0", "sparse_coo_tensor([[0]], [1.0], (2,)", "hann_window(3")],
+    *[f"x.{call}, requires_grad='a')" for call in ("new_zeros(2", "new_full((2,), 1.0", "new_tensor([1.0]")],
+    *[f"t.{call}, pin_memory='a')" for call in ("ones(2", "zeros_like(x", "tensor([1.0]", "rand(2")],
+    "t.tensor([1.0], requires_grad=None)", "t.frombuffer(bytearray(4), dtype=t.uint8, requires_grad='a')",
+    "t.asarray([1.0], copy='a')", "t.sparse_coo_tensor([[0]], [1.0], (2,), check_invariants='a')",
+    "x.requires_grad_('a')", "x.requires_grad_(1)", "x.requires_grad_(None)", "t.nn.Linear(2, 2).requires_grad_('a')",
+    "t.set_grad_enabled('a')", "t.set_grad_enabled(None)", "x.to('cpu', copy='a')", "x.to('cpu', copy=None)",
+    "x.to(t.int32, non_blocking=1)", "x.to('cpu', t.float32, 1)", "x.to(memory_format='a')", "x.cpu(memory_format='a')",
+    "x.cpu(None)", "x.float(memory_format='a')", "x.float('a')", "x.clone(memory_format='a')", "x.clone('a')",
+    "x.contiguous(memory_format='a')", "x.contiguous(memory_format=None)", "x.contiguous('a')",
+    "x.is_contiguous(memory_format='a')", "t.zeros_like(x, memory_format='a')", "t.empty(2, memory_format='a')",
+    "t.ones(2, layout='a')", "t.ones(2, layout=3)", "x.sum(0, keepdim=np.True_)", "x.max(0, keepdim=1)",
+    "x.sum(0, out=x)", "x.add(1, out=x)", "x.exp(out=x)", "x.abs(out=None)", "x.sort(out=None)",
+]
+
+
+@pytest.mark.parametrize("call", OPTIONS)
+def test_an_option_of_another_type_is_refused(call: str) -> None:
+    for t in (torch, mindtorch):
+        enabled = t.is_grad_enabled()
+        with pytest.raises(TypeError):
+            eval(call, {"t": t, "x": t.ones(2), "np": np})
+        assert t.is_grad_enabled() is enabled
+
+
+@pytest.mark.parametrize("call", ["x.expand('a')", "x.reshape('a')", "x.clone('a')", "x.clamp('a', 2)", "x.fill_('a')",
+                                  "x.masked_fill(True, 1)", "x.scatter(0, t.tensor([0]), 'a')"])
+def test_a_method_counts_no_self_among_its_arguments(call: str) -> None:
+    def message(t: Any) -> str:
+        with pytest.raises(TypeError) as caught:
+            eval(call, {"t": t, "x": t.ones(2)})
+        return str(caught.value).partition("expected one of")[0]
+
+    assert message(mindtorch) == message(torch)

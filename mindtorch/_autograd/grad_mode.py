@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from .._base.about import wrong_argument
 from .._base.interrupts import Undo, leaving
 from .._dispatch.autocast import casting
 from .._dispatch.dispatcher import resolve, set_local, state_of, tensors_of, written_of
@@ -114,7 +115,9 @@ class set_grad_enabled(_SetGrad):
     """Switches recording on or off, at once or for a ``with`` block (``torch.set_grad_enabled``)."""
 
     def __init__(self, mode: bool):
-        self.before, self.enabled = local.grad_enabled, bool(mode)
+        if mode.__class__ is not bool:
+            raise wrong_argument("set_grad_enabled", "enabled", "bool", mode, 1)
+        self.before, self.enabled = local.grad_enabled, mode
         local.grad_enabled = self.enabled
 
     def __enter__(self) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from .call_site import place_of
+from .formats import memory_format
 
 E = TypeVar("E", bound=BaseException)
 
@@ -62,6 +63,19 @@ def wrong_argument(function: str, name: str, wanted: str, value: Any, position: 
     where, given = "" if position is None else f" (position {position})", type(value).__name__
     return about(TypeError(f"{function}(): argument '{name}'{where} must be {wanted}, not {given}"),
                  "no tensor" if wanted == "Tensor" else "", function=function, argument=name, given=given)
+
+
+def check_flags(function: str, **flags: Any) -> None:
+    """Raise PyTorch's TypeError unless all of these arguments are bools; NumPy's are none."""
+    for name, value in flags.items():
+        if value.__class__ is not bool:
+            raise wrong_argument(function, name, "bool", value)
+
+
+def check_format(function: str, value: Any) -> None:
+    """Raise PyTorch's TypeError unless an argument is a memory format."""
+    if value.__class__ is not memory_format:
+        raise wrong_argument(function, "memory_format", "torch.memory_format", value)
 
 
 def note(error: BaseException, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None,

@@ -8,10 +8,10 @@ from typing import Any
 from .. import _device
 from .._backends.common.convert import to_device
 from .._backends.sparse.parts import nothing
-from .._base.about import about
+from .._base.about import about, check_flags, check_format
 from .._base.backend import backends
 from .._base.errors import check
-from .._base.formats import sparse_coo
+from .._base.formats import contiguous_format, preserve_format, sparse_coo
 from .._base.layout import suggested_order
 from .._dispatch.aten import clone
 from .._dispatch.keys import SPARSES
@@ -43,7 +43,9 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, 
     """
     device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
     flags = {"non_blocking": kwargs.pop("non_blocking", False), "copy": kwargs.pop("copy", False)}
-    memory_format = kwargs.pop("memory_format", None)
+    check_flags("to", **flags)
+    if (memory_format := kwargs.pop("memory_format", None)) is not None:
+        check_format("to", memory_format)
     rest = list(args)
     if "other" in kwargs:
         rest.insert(0, kwargs.pop("other"))
@@ -112,8 +114,9 @@ to.__signature__ = inspect.signature(_as_shown)  # type: ignore[attr-defined]
 
 
 def _to_dtype(name: str, dtype: DType) -> Callable[..., Tensor]:
-    def method(self: Tensor, memory_format: Any = None) -> Tensor:
+    def method(self: Tensor, *, memory_format: Any = None) -> Tensor:
         if memory_format is not None:
+            check_format(name, memory_format)
             return to(self, dtype, memory_format=memory_format)
         return self if self._dtype is dtype else _to_copy.call(self, dtype)
 
@@ -156,8 +159,10 @@ def to_sparse_coo(self: Tensor) -> Tensor:
 
 
 @tensor_method("cpu")
-def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """Return this tensor in host memory; itself if it is there (``torch.Tensor.cpu``)."""
+    if memory_format is not None:
+        check_format("cpu", memory_format)
     return to_device(self, "cpu")
 
 
@@ -209,11 +214,12 @@ def _new(self: Any, *sizes: Any, size: Any = None, device: Any = None) -> Any:
 
 
 @tensor_method("contiguous")
-def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+def contiguous(self: Tensor, *, memory_format: Any = contiguous_format) -> Tensor:
     """Return this tensor if its elements lie in order, else an ordered copy (``torch.Tensor.contiguous``)."""
-    if getattr(memory_format, "name", memory_format) == "preserve_format":
+    check_format("contiguous", memory_format)
+    if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
-    return self if self.is_contiguous(memory_format) else clone(self, memory_format or "contiguous_format")
+    return self if self.is_contiguous(memory_format=memory_format) else clone(self, memory_format)
 
 
 @tensor_method("__format__")

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _device
 from .._backends.common.convert import to_device
-from .._base.about import about
+from .._base.about import about, check_flags
 from .._base.call_site import outside
 from .._base.errors import limits
 from .._base.layout import Spec
@@ -244,6 +244,8 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
     the dtype, or a value is not a number.
     """
     dtype = as_dtype("tensor", dtype)
+    if requires_grad is not False or pin_memory is not False:
+        check_flags("tensor", requires_grad=requires_grad, pin_memory=pin_memory)
     if data.__class__ in _QUICK:
         where = _device.resolve_device(device)
         found = _array_of_one_type(data, dtype)
@@ -307,7 +309,7 @@ def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None,
                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Return a 0-d tensor of a number, of the default dtype unless given (``torch.scalar_tensor``)."""
     made = _scalar_tensor(value, as_dtype("scalar_tensor", dtype), layout, _device.resolve_device(device), pin_memory)
-    return finish(made, None, requires_grad, layout)
+    return finish("scalar_tensor", made, None, requires_grad, layout, pin_memory)
 
 
 @tensor_method("new_tensor")

@@ -10,7 +10,7 @@ import numpy as np
 from .. import _device
 from .._backends.common.uninitialized import refusal
 from .._backends.sparse.parts import nothing
-from .._base.about import wrong_argument
+from .._base.about import check_flags, check_format, wrong_argument
 from .._base.errors import NAMES
 from .._base.formats import strided
 from .._base.symbolic import SYMBOLIC, SymInt
@@ -63,9 +63,15 @@ def sizes_of(function: str, size: tuple[Any, ...], named: Any = None, what: str 
         n if n.__class__ is SymInt else n.item() if isinstance(n, Tensor) else int(n) for n in size])  # type: ignore[misc]
 
 
-def finish(out: Tensor, result: Tensor | None, requires_grad: bool, layout: Any = None) -> Tensor:
-    """Apply the options that all factories share: ``out=`` and ``requires_grad=``."""
+def finish(function: str, out: Tensor, result: Tensor | None, requires_grad: bool, layout: Any = None,
+           pin_memory: bool = False) -> Tensor:
+    """Apply the options that all factories share. Raises TypeError if one is of another type."""
+    if requires_grad is not False or pin_memory is not False:
+        flags = {"requires_grad": requires_grad, "pin_memory": pin_memory}
+        check_flags(function, **{name: flag for name, flag in flags.items() if flag is not None})
     if layout is not None and layout is not out.layout:
+        if layout.__class__ is not strided.__class__:
+            raise wrong_argument(function, "layout", "torch.layout", layout)
         raise RuntimeError(f"this factory makes tensors of the layout {out.layout} only, but got layout={layout}")
     if result is not None:
         if result.shape != out.shape:
@@ -88,8 +94,10 @@ def dtype_for(function: str, dtype: DType | None, out: Tensor | None) -> DType |
 def _without_values(function: str, size: tuple[int, ...], layout: Any, dtype: Any, device: Any,
                     requires_grad: bool) -> Tensor:
     """Return a tensor of a sparse layout that has no values."""
+    if layout.__class__ is not strided.__class__:
+        raise wrong_argument(function, "layout", "torch.layout", layout)
     made = nothing(size, layout, as_dtype(function, dtype), _device.resolve_device(device))
-    return made._require_grad(True) if requires_grad else made
+    return finish(function, made, None, requires_grad)
 
 
 def empty(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
@@ -98,9 +106,11 @@ def empty(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType
     """Return an uninitialised tensor (``torch.empty``); RuntimeError if a size is negative."""
     if layout is not None and layout is not strided:
         return _without_values("empty", sizes_of("empty", sizes, size), layout, dtype, device, requires_grad)
+    if memory_format is not None:
+        check_format("empty", memory_format)
     made = _empty(sizes_of("empty", sizes, size), dtype_for("empty", dtype, out), layout,
                   _device.resolve_device(device), pin_memory, memory_format)
-    return finish(made, out, requires_grad, layout)
+    return finish("empty", made, out, requires_grad, layout, pin_memory)
 
 
 def empty_strided(size: Any, stride: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
@@ -110,7 +120,7 @@ def empty_strided(size: Any, stride: Any, *, dtype: DType | None = None, layout:
     _check_ranks(size, stride)
     made = _empty_strided(size, stride, as_dtype("empty_strided", dtype), layout,
                           _device.resolve_device(device), pin_memory)
-    return finish(made, None, requires_grad, layout)
+    return finish("empty_strided", made, None, requires_grad, layout, pin_memory)
 
 
 def _check_ranks(size: Any, stride: Any) -> None:
@@ -124,7 +134,7 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: DType | None = Non
     """Return an uninitialised tensor whose dimensions lie in memory in a given order (``torch.empty_permuted``)."""
     made = _empty_permuted(tuple(size), tuple(physical_layout), as_dtype("empty_permuted", dtype), layout,
                            _device.resolve_device(device), pin_memory)
-    return finish(made, None, requires_grad, layout)
+    return finish("empty_permuted", made, None, requires_grad, layout, pin_memory)
 
 
 def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
@@ -137,7 +147,7 @@ def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType 
                         f"{type(fill_value).__name__}")
     made = _full(sizes_of("full", (), size), fill_value, dtype_for("full", dtype, out), layout,
                  _device.resolve_device(device), pin_memory)
-    return finish(made, out, requires_grad, layout)
+    return finish("full", made, out, requires_grad, layout, pin_memory)
 
 
 def zeros(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
@@ -149,7 +159,7 @@ def zeros(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType
         return out.sparse_resize_and_clear_(shape := sizes_of("zeros", sizes, size), len(shape), 0)
     made = _zeros(sizes_of("zeros", sizes, size), dtype_for("zeros", dtype, out), layout,
                   _device.resolve_device(device), pin_memory)
-    return finish(made, out, requires_grad, layout)
+    return finish("zeros", made, out, requires_grad, layout, pin_memory)
 
 
 def ones(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
@@ -157,7 +167,7 @@ def ones(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType 
     """Return a tensor of ones, of the default dtype unless given (``torch.ones``)."""
     made = _ones(sizes_of("ones", sizes, size), dtype_for("ones", dtype, out), layout,
                  _device.resolve_device(device), pin_memory)
-    return finish(made, out, requires_grad, layout)
+    return finish("ones", made, out, requires_grad, layout, pin_memory)
 
 
 def _options(function: str, dtype: DType | None, layout: Any, device: Any, pin_memory: bool) -> tuple[Any, ...]:
@@ -184,8 +194,10 @@ def like(function: str, operator: Callable[..., Tensor], input: Tensor, *values:
         raise wrong_argument(function, "input", "Tensor", input, 1)
     if input._keys & UNINITIALIZED:
         raise refusal(function)
+    if memory_format is not None:
+        check_format(function, memory_format)
     made = operator(input, *values, *_options(function, dtype, layout, device, pin_memory), memory_format)
-    return finish(made, None, requires_grad, layout)
+    return finish(function, made, None, requires_grad, layout, pin_memory)
 
 
 def options_of(factory: Callable[..., Any]) -> Callable[[Method], Method]:
@@ -228,7 +240,7 @@ def new_empty(self: Tensor, *sizes: Any, size: Any = None, dtype: DType | None =
     """Return an uninitialised tensor with this tensor's dtype and device unless given (``torch.Tensor.new_empty``)."""
     made = _new_empty(self, sizes_of("new_empty", sizes, size),
                       *_options("new_empty", dtype, layout, device, pin_memory))
-    return finish(made, None, requires_grad, layout)
+    return finish("new_empty", made, None, requires_grad, layout, pin_memory)
 
 
 @tensor_method("new_zeros")
@@ -237,7 +249,7 @@ def new_zeros(self: Tensor, *sizes: Any, size: Any = None, dtype: DType | None =
     """Return a tensor of zeros with this tensor's dtype and device unless given (``torch.Tensor.new_zeros``)."""
     made = _new_zeros(self, sizes_of("new_zeros", sizes, size),
                       *_options("new_zeros", dtype, layout, device, pin_memory))
-    return finish(made, None, requires_grad, layout)
+    return finish("new_zeros", made, None, requires_grad, layout, pin_memory)
 
 
 @tensor_method("new_ones")
@@ -245,7 +257,7 @@ def new_ones(self: Tensor, *sizes: Any, size: Any = None, dtype: DType | None = 
              device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Return a tensor of ones with this tensor's dtype and device unless given (``torch.Tensor.new_ones``)."""
     made = _new_ones(self, sizes_of("new_ones", sizes, size), *_options("new_ones", dtype, layout, device, pin_memory))
-    return finish(made, None, requires_grad, layout)
+    return finish("new_ones", made, None, requires_grad, layout, pin_memory)
 
 
 @tensor_method("new_full")
@@ -256,7 +268,7 @@ def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: DType | None = 
         fill_value = fill_value.item()
     made = _new_full(self, sizes_of("new_full", (), size), fill_value,
                      *_options("new_full", dtype, layout, device, pin_memory))
-    return finish(made, None, requires_grad, layout)
+    return finish("new_full", made, None, requires_grad, layout, pin_memory)
 
 
 @tensor_method("new_empty_strided")
@@ -266,4 +278,4 @@ def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: DType | No
     _check_ranks(size, stride)
     made = _new_empty_strided(self, tuple(size), tuple(stride),
                               *_options("new_empty_strided", dtype, layout, device, pin_memory))
-    return finish(made, None, requires_grad, layout)
+    return finish("new_empty_strided", made, None, requires_grad, layout, pin_memory)

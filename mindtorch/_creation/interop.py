@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _device
 from .._backends.common.convert import to_device
-from .._base.about import about
+from .._base.about import about, check_flags
 from .._base.layout import contiguous_strides
 from .._dispatch.aten import lift_fresh as _lift_fresh
 from .._dtype import DType, as_dtype, bfloat16, from_numpy_dtype, get_default_dtype
@@ -85,6 +85,8 @@ def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: b
         ValueError, RuntimeError: if ``copy=False`` and a copy is needed.
     """
     dtype = as_dtype("asarray", dtype)
+    check_flags("asarray", **{name: flag for name, flag in (("copy", copy), ("requires_grad", requires_grad))
+                              if flag is not None})
     if isinstance(obj, Tensor):
         source = obj.detach() if requires_grad is False and obj.requires_grad else obj
     elif isinstance(obj, np.ndarray):
@@ -113,6 +115,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     """Return a 1-d tensor over a buffer's memory; ``count`` is in elements, ``offset`` in bytes (``torch.frombuffer``).
     Raises ValueError if the buffer is too short, or its length is not a multiple of the element size.
     """
+    check_flags("frombuffer", requires_grad=requires_grad)
     try:
         length = memoryview(buffer).nbytes
     except TypeError:

@@ -48,7 +48,7 @@ def _drawn(function: str, operator: Operator, operator_generator: Operator, *val
         options = dtype, layout, _device.resolve_device(device), pin_memory
         made = (operator(*values, *options) if generator is None and operator is not operator_generator
                 else operator_generator(*values, generator, *options))
-        return finish(made, None, requires_grad, layout)
+        return finish(function, made, None, requires_grad, layout, pin_memory)
     refuse_random_out()
     if out._keys & AUTOGRAD:
         raise RuntimeError(f"aten::{function}(): functions with out=... arguments don't support automatic "
@@ -57,7 +57,7 @@ def _drawn(function: str, operator: Operator, operator_generator: Operator, *val
         raise RuntimeError(f"{function}(): dtype {NAMES[dtype.name]} does not match dtype of out parameter "
                            f"({NAMES[out.dtype.name]})")
     write, *parameters = fill
-    return finish(write(_resize_(out, values[-1]), *parameters, generator), None, requires_grad)
+    return finish(function, write(_resize_(out, values[-1]), *parameters, generator), None, requires_grad)
 
 
 def _integer(function: str, name: str, value: Any) -> int:
@@ -117,7 +117,7 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
     n = _integer("randperm", "n", n)
     options = dtype or (None if out is None else out.dtype), layout, _device.resolve_device(device), pin_memory
     made = _randperm(n, *options) if generator is None else _randperm_generator(n, generator, *options)
-    return finish(made, out, requires_grad, layout)
+    return finish("randperm", made, out, requires_grad, layout, pin_memory)
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,

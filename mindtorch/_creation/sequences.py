@@ -39,7 +39,7 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
     """
     if INT.issuperset(map(type, bounds)) and out is None and not named and (of := BY_COUNT.get(len(bounds))):
         made = of(*bounds, as_dtype("arange", dtype), layout, _device.resolve_device(device), pin_memory)
-        return finish(made, None, requires_grad, layout)
+        return finish("arange", made, None, requires_grad, layout, pin_memory)
     values = [_number(b) for b in bounds]
     start = named.pop("start", None)
     end, step = named.pop("end", None), named.pop("step", None)
@@ -71,7 +71,7 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
                       f"does not match the computed number of elements {count}. Note that this may occur as a result "
                       f"of rounding error. The out tensor will be resized to a tensor of shape ({count},).",
                       stacklevel=outside())
-    return finish(_as_given(made, out), out, requires_grad, layout)
+    return finish("arange", _as_given(made, out), out, requires_grad, layout, pin_memory)
 
 
 def _as_given(made: Tensor, out: Tensor | None) -> Tensor:
@@ -102,7 +102,7 @@ def _spaced(function: str, operator: Callable[..., Tensor], *args: Any, out: Ten
     if len(numbers) > 2 and not isinstance(numbers[2], int):
         raise TypeError(f"{function}(): argument 'steps' (position 3) must be int, not {type(numbers[2]).__name__}")
     made = operator(*numbers, dtype_for(function, dtype, out), layout, _device.resolve_device(device), pin_memory)
-    return finish(_as_given(made, out), out, requires_grad, layout)
+    return finish(function, _as_given(made, out), out, requires_grad, layout, pin_memory)
 
 
 def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None, dtype: DType | None = None,

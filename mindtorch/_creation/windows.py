@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from .._base.about import check_flags
 from .._dispatch.aten import i0
 from .._dtype import FLOATING, get_default_dtype
 from .._tensor import Tensor
@@ -15,6 +16,7 @@ from .sequences import arange
 def _window(name: str, length: int, periodic: bool, options: dict[str, Any], formula: Callable[[Any, int], Any]) -> Any:
     """Build the window of ``length`` points from ``formula``, a function of the numbers from 0 and the last one."""
     requires_grad = options.pop("requires_grad", False)
+    check_flags(name, requires_grad=requires_grad)
     options["dtype"] = options.get("dtype") or get_default_dtype()
     if options["dtype"].category < FLOATING:
         raise RuntimeError(f"{name} expects floating point dtypes, got: Tensor")

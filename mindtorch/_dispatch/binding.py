@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from .._base.about import about
-from .._base.formats import layout, memory_format
+from .._base.formats import LAYOUTS, MEMORY_FORMATS, layout, memory_format
 from .._base.generated import define
 from .._base.size import Size
 from .._base.symbolic import INTS, SYMBOLIC, as_float
@@ -87,8 +87,8 @@ def _convert_one(base: str, value: Any, numbers: bool) -> Any:
         if kind in TENSOR_TYPES and not value.ndim and not value._keys & AUTOGRAD:
             return float(value.item())
     elif base == "bool":
-        if kind is bool or isinstance(value, np.bool_):
-            return bool(value)
+        if kind is bool:
+            return value
     elif base == "ScalarType":
         if kind is DType:
             return value
@@ -132,10 +132,10 @@ def _value_of(value: Any) -> Any:
 _TAKEN: dict[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
     "Generator": lambda value: hasattr(value, "manual_seed"),
-    "MemoryFormat": lambda value: isinstance(value, str) or (hasattr(value, "name") and value.__class__ is not DType),
+    "MemoryFormat": lambda value: value.__class__ is memory_format or value in MEMORY_FORMATS,
+    "Layout": lambda value: value.__class__ is layout or value in LAYOUTS,
     "Storage": lambda value: hasattr(value, "data_ptr") and value.__class__ not in TENSOR_TYPES,
 }
-_TAKEN["Layout"] = _TAKEN["MemoryFormat"]
 
 
 def _convert_list(parameter: Parameter, value: Any) -> Any:
@@ -161,12 +161,15 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
     numbers = "wrapped numbers" in op.flags
     positional = schema.positional
     varargs = 1 if parameters and parameters[0].name == "self" else 0
+    sizes: tuple[Any, ...] | None = None
     if ((method or not varargs) and positional == varargs + 1 < len(args) + 1
             and parameters[varargs].is_list and parameters[varargs].base == "int" and parameters[varargs].size is None
             and all(not isinstance(a, (list, tuple, type(None))) for a in args[varargs:])):
-        args = (*args[:varargs], args[varargs:])  # x.view(2, 3), torch.zeros(2, 3)
+        args = (*args[:varargs], sizes := args[varargs:])  # x.view(2, 3), torch.zeros(2, 3)
     if len(args) > positional:
-        raise Mismatch(f"{op.packet}() takes {positional} positional arguments but {len(args)} were given")
+        takes, given = positional - method, len(args) - method
+        raise Mismatch(f"{op.packet}() takes {takes} positional argument{'s' * (takes != 1)} but {given} "
+                       f"{'was' if given == 1 else 'were'} given")
     values = []
     used = 0
     for i, parameter in enumerate(parameters):
@@ -193,6 +196,8 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
                 raise Mismatch(str(mismatch).format(i - method), mismatch.kind, **mismatch.facts) from None
             name = "input" if parameter.name == "self" else parameter.name
             where = f" (position {i + (0 if method else 1)})" if i < len(args) else ""
+            if sizes is not None and value is sizes:  # the first that is none
+                value = next((size for size in sizes if size.__class__ is not int), value)
             raise Mismatch(f"{op.packet}(): argument '{name}'{where} must be {parameter.type_name()}, not "
                            f"{value.__class__.__name__}", "no tensor" if parameter.type_name() == "Tensor" else "",
                            function=op.packet, argument=name, given=value.__class__.__name__) from None
@@ -225,11 +230,21 @@ def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], m
     if len(overloads) == 1:
         message, kind, facts = reasons[0]
         raise about(TypeError(message), kind, **facts)
-    got = ", ".join([a.__class__.__name__ for a in args] + [f"{k}={v.__class__.__name__}" for k, v in kwargs.items()])
-    choices = [f"({', '.join(map(str, op.schema.parameters))})" for op in overloads]
+    got = ", ".join([*[a.__class__.__name__ for a in args[method:]],
+                     *[f"{k}={v.__class__.__name__}" for k, v in kwargs.items()]])
+    choices = [_spelled(op, method) for op in overloads]
     raise about(TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:"
                           + "".join(f"\n * {choice}" for choice in choices) + "\n"),
                 "arguments", function=name, given=got, choices=choices)
+
+
+def _spelled(op: Operator, method: bool) -> str:
+    """Return an overload's parameters as PyTorch's errors spell them; those of a method without ``self``."""
+    parameters = [p for p in op.schema.parameters if not (method and p.name == "self")]
+    texts = [*map(str, parameters)]
+    if (keywords := [p.kwarg_only for p in parameters]) and any(keywords):
+        texts.insert(keywords.index(True), "*")
+    return f"({', '.join(texts)})"
 
 
 #: Deprecated argument orders of these operators.
@@ -252,14 +267,14 @@ def _older_form(name: str, args: tuple[Any, ...], kwargs: dict[str, Any],
         if method:
             names = ["self", *(n for n in names if n != "self")]
         if len(args) == len(names) and not kwargs and all(
-                arg.__class__ in (NUMBERS if n in ("alpha", "beta", "value") else TENSOR_TYPES)
+                arg.__class__ in TENSOR_TYPES if n not in ("alpha", "beta", "value", "other") else
+                arg.__class__ in NUMBERS or (n == "other" and arg.__class__ in TENSOR_TYPES)
                 for n, arg in zip(names, args, strict=True)):
             op = registry.packets[name][0]
             was = [f"{'Number' if n in ('alpha', 'beta', 'value') else 'Tensor'} {'input' if n == 'self' else n}"
                    for n in names[method:]]
             warnings.warn(f"This overload of {name} is deprecated:\n\t{name}({', '.join(was)})\nConsider using one of "
-                          f"the following signatures instead:\n\t{name}({', '.join(map(str, op.schema.parameters))})",
-                          stacklevel=5)
+                          f"the following signatures instead:\n\t{name}{_spelled(op, method)}", stacklevel=5)
             return (), dict(zip(names, args, strict=True))
     if name in OF_NUMBERS and args and (args[0].__class__ in NUMBERS or args[0].__class__ in SYMBOLIC) and not method:
         return (registry["full"].call((), args[0], None, None, CPU), *args[1:]), kwargs
@@ -448,7 +463,7 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
         if asks and (whom := asked(args, kwargs)) is not None:
             return handle(made, whom, args, kwargs)
         named = {**kwargs}
-        out = named.pop("out", None)
+        out = None if method else named.pop("out", None)
         op, canonical = resolve_overload(name, args, named, method, out is not None)
         if out is not None:
             op, canonical = out_form(op), (*canonical, out)

@@ -38,12 +38,11 @@ class Parameter:
     def type_name(self) -> str:
         """Return the type as PyTorch's error messages spell it."""
         base = {"ScalarType": "torch.dtype", "Device": "torch.device", "Layout": "torch.layout", "Scalar": "Number",
-                "MemoryFormat": "torch.memory_format"}.get(self.base, self.base)
+                "MemoryFormat": "torch.memory_format", "Generator": "torch.Generator"}.get(self.base, self.base)
         return f"tuple of {base}s" if self.is_list else base
 
     def __str__(self) -> str:
-        text = {"Scalar": "Number", "ScalarType": "torch.dtype"}.get(self.base, self.base)
-        text = f"tuple of {text}s {self.name}" if self.is_list else f"{text} {self.name}"
+        text = f"{self.type_name()} {'input' if self.name == 'self' else self.name}"
         if self.default is REQUIRED:
             return text
         return f"{text} = {self.default[0] if self.size and self.default else self.default}"

@@ -12,6 +12,7 @@ from .._autograd.utils import may_overlap, reduce_grad, reshaped, spread, transp
 from .._autograd.views import propagate_requires_grad
 from .._base.about import about
 from .._base.errors import NAMES, check
+from .._base.formats import contiguous_format
 from .._base.layout import (
     Ints, broadcast_shapes, infer_size, is_contiguous, overlaps_itself, remembered, storage_size, view_strides,
     wrap_dim,
@@ -671,7 +672,9 @@ def real(self: Tensor) -> Tensor:
     return select(view_as_real(_conj(self) if self.is_conj() else self), -1, 0)
 
 
-composites(contiguous, broadcast_tensors, numpy_T, real)
+operator("contiguous", composite=lambda self, memory_format=contiguous_format: contiguous(
+    self, memory_format=memory_format))
+composites(broadcast_tensors, numpy_T, real)
 operator("expand_as", composite=lambda self, other: expand(self, other.shape))
 operator("linalg_diagonal", composite=lambda A, offset=0, dim1=-2, dim2=-1: diagonal(A, offset, dim1, dim2))
 operator("atleast_1d", composite=atleast(1))

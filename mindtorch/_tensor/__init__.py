@@ -21,9 +21,9 @@ from .._autograd import engine, views
 from .._autograd.accumulate import check_assigned_grad, grad_accumulator
 from .._autograd.hooks import HookDict, RemovableHandle
 from .._autograd.node import Node
-from .._base.about import about
+from .._base.about import about, check_format, wrong_argument
 from .._base.backend import backends
-from .._base.formats import LAYOUTS, layout, strided
+from .._base.formats import LAYOUTS, contiguous_format, layout, strided
 from .._base.layout import (
     Ints, Layout, Spec, contiguous_strides, intern_layout, is_channels_last, is_contiguous,
     is_non_overlapping_and_dense, storage_size,
@@ -313,11 +313,12 @@ class Tensor(Methods, metaclass=_TensorMeta):
         """The size of all elements in bytes, ``numel() * itemsize`` (``torch.Tensor.nbytes``)."""
         return self.numel() * self._dtype.itemsize
 
-    def is_contiguous(self, memory_format: Any = None) -> bool:
+    def is_contiguous(self, *, memory_format: Any = contiguous_format) -> bool:
         """Return True if dense in row-major order, or a format's (``torch.Tensor.is_contiguous``)."""
+        check_format("is_contiguous", memory_format)
         if self._keys & SPARSE_CSR:
             raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
-        if memory_format is not None and memory_format.name in ("channels_last", "channels_last_3d"):
+        if memory_format.name in ("channels_last", "channels_last_3d"):
             ndim = 4 if memory_format.name == "channels_last" else 5
             return self.dim() == ndim and is_channels_last(self.shape, self._strides())
         if not self._keys & NONCONTIGUOUS:
@@ -748,6 +749,8 @@ class Tensor(Methods, metaclass=_TensorMeta):
         """Set whether autograd records operators on this leaf (``torch.Tensor.requires_grad_``). Raises RuntimeError
         for integers and bools, and for switching it off on a non-leaf.
         """
+        if requires_grad.__class__ is not bool:
+            raise wrong_argument("requires_grad_", "requires_grad", "bool", requires_grad, 1)
         return self._require_grad(requires_grad, "only Tensors of floating point dtype can require gradients")
 
     def _require_grad(self, requires_grad: bool, refusal: str = "Only Tensors of floating point and complex dtype can "

@@ -98,8 +98,8 @@ def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
                         arg._storage is not None and arg._storage is self._storage):
                     return None
                 arg = arg._array
-            elif arg is not None and not are_small((arg,)):
-                return None
+            elif arg is not None and (not are_small((arg,)) or (ufunc in SIGNS and args[others:] not in ((), (1,)))):
+                return None  # a number is rounded to the dtype before ``alpha`` multiplies it
             operands.append(arg)
         write(array, *operands, *args[others:])
         (self._version_counter or self._start_counter())[0] += 1
