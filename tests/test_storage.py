@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import gc
 import os
+import warnings
 
 import numpy as np
 import pytest
@@ -98,6 +99,14 @@ def test_shared_memory_is_seen_by_a_forked_process():
         os._exit(0)
     os.waitpid(child, 0)
     assert t.tolist() == [0, 9, 9]
+
+
+def test_shared_memory_closes_its_file_before_the_collector_finds_it_open():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        torch.zeros(3).share_memory_()
+        gc.collect()
+    assert not told
 
 
 def test_a_storage_over_a_file_writes_to_it_when_shared(tmp_path):

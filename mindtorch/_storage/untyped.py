@@ -4,6 +4,7 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -321,6 +322,7 @@ class UntypedStorage(StorageBase):
 
     def _map_file(self, file: Any, nbytes: int = 0) -> np.ndarray:
         self._shared_file = file
+        weakref.finalize(self, file.close)  # the collector would warn of an open file
         self._memory_map = mmap.mmap(file.fileno(), nbytes or self._nbytes)
         return np.frombuffer(self._memory_map, np.uint8)
 
