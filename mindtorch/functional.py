@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, cast
 
-from ._base.about import about, wrong_argument
+from ._base.about import about, check_flags, wrong_argument
 from ._base.call_site import outside, warn_once
 from ._base.layout import Ints, contiguous_strides
 from ._base.size import Size
@@ -14,9 +14,10 @@ from ._dispatch.aten import (
     _lu_with_info, block_diag as _block_diag, broadcast_tensors as _broadcast_tensors,
     cartesian_prod as _cartesian_prod, chain_matmul as _chain_matmul, chain_matmul_out as _chain_matmul_out,
     copy_ as _copy_, einsum as _einsum, meshgrid_indexing as _meshgrid_indexing, resize_ as _resize_,
-    tensordot as _tensordot, tensordot_out as _tensordot_out, tril_indices as _tril_indices,
-    triu_indices as _triu_indices,
+    tensordot as _tensordot, tensordot_out as _tensordot_out,
 )
+from ._dispatch.binding import make_function
+from ._dispatch.dispatcher import TENSOR_TYPES
 from ._dispatch.schemas import registry
 from ._dispatch.torch_function import asked, handle
 from ._dtype import FLOATING, DType, bool_, int64
@@ -132,18 +133,21 @@ def unravel_index(indices: Tensor, shape: int | Ints) -> tuple[Tensor, ...]:
     return indices.unsqueeze(-1).floor_divide(steps).remainder(indices.new_tensor(sizes, dtype=int64)).unbind(-1)
 
 
+_tril_indices, _triu_indices = map(make_function, ("tril_indices", "triu_indices"))
+
+
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None,
                  layout: Any = None) -> Tensor:
     """Return row and column indices of a matrix on the diagonal ``offset`` and below, (2, n) (``torch.tril_indices``).
     """
-    return _tril_indices(row, col, offset, dtype, layout, resolve_device(device), False)
+    return _tril_indices(row, col, offset, dtype=dtype, layout=layout, device=resolve_device(device))
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None,
                  layout: Any = None) -> Tensor:
     """Return row and column indices of a matrix on the diagonal ``offset`` and above, (2, n) (``torch.triu_indices``).
     """
-    return _triu_indices(row, col, offset, dtype, layout, resolve_device(device), False)
+    return _triu_indices(row, col, offset, dtype=dtype, layout=layout, device=resolve_device(device))
 
 
 # -- products ----------------------------------------------------------------------------------------------------------
@@ -219,6 +223,9 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
               "\nLU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\n"
               "LU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)\nshould be replaced with\n"
               "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)")
+    if A.__class__ not in TENSOR_TYPES:
+        raise wrong_argument("lu", "A", "Tensor", A, 1)
+    check_flags("lu", pivot=pivot, get_infos=get_infos)
     result = _lu_with_info(A, pivot, not get_infos)
     result = result if get_infos else tuple(result[:2])
     if out is None:

@@ -270,6 +270,10 @@ OPTIONS = [
     "x.contiguous(memory_format='a')", "x.contiguous(memory_format=None)", "x.contiguous('a')",
     "x.is_contiguous(memory_format='a')", "t.zeros_like(x, memory_format='a')", "t.empty(2, memory_format='a')",
     "t.ones(2, layout='a')", "t.ones(2, layout=3)", "x.sum(0, keepdim=np.True_)", "x.max(0, keepdim=1)",
+    *[f"t.{name}_indices({given})" for name in ("tril", "triu") for given in ("2.0, 3", "True, 3", "2, 3, dtype=[]")],
+    "t.full_like(x, None)", "x.new_full((2,), 'a')", "x.new_empty_strided({}, (1,))", "t.empty_permuted({}, {})",
+    "t.lu('a')", "t.lu(t.eye(2), pivot='a')", "t.linspace(0, 1, True)", "t.arange(None, 3)", "t.arange(0, 3, None)",
+    "t.nn.functional.unfold('a', 2)", "t.nn.functional.unfold(t.ones(1, 1, 3, 3), 2, padding=True)",
     "x.sum(0, out=x)", "x.add(1, out=x)", "x.exp(out=x)", "x.abs(out=None)", "x.sort(out=None)",
 ]
 

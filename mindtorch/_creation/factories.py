@@ -63,6 +63,15 @@ def sizes_of(function: str, size: tuple[Any, ...], named: Any = None, what: str 
         n if n.__class__ is SymInt else n.item() if isinstance(n, Tensor) else int(n) for n in size])  # type: ignore[misc]
 
 
+def _number(function: str, value: Any) -> Any:
+    """Return the number to fill a tensor with. Raises TypeError if it is none."""
+    if value.__class__ in TENSOR_TYPES and not value.requires_grad:
+        return value.item()
+    if value.__class__ not in NUMBERS and not isinstance(value, (np.number, np.bool_, *NUMBERS, *SYMBOLIC)):
+        raise wrong_argument(function, "fill_value", "Number", value, 2)
+    return value
+
+
 def finish(function: str, out: Tensor, result: Tensor | None, requires_grad: bool, layout: Any = None,
            pin_memory: bool = False) -> Tensor:
     """Apply the options that all factories share. Raises TypeError if one is of another type."""
@@ -132,7 +141,9 @@ def _check_ranks(size: Any, stride: Any) -> None:
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: DType | None = None, layout: Any = None,
                    device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Return an uninitialised tensor whose dimensions lie in memory in a given order (``torch.empty_permuted``)."""
-    made = _empty_permuted(tuple(size), tuple(physical_layout), as_dtype("empty_permuted", dtype), layout,
+    size, order = [sizes_of("empty_permuted", (), given, name)
+                   for name, given in (("size", size), ("physical_layout", physical_layout))]
+    made = _empty_permuted(size, order, as_dtype("empty_permuted", dtype), layout,
                            _device.resolve_device(device), pin_memory)
     return finish("empty_permuted", made, None, requires_grad, layout, pin_memory)
 
@@ -140,12 +151,7 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: DType | None = Non
 def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
          device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Return a tensor filled with a number, of the number's dtype unless given (``torch.full``)."""
-    if fill_value.__class__ in TENSOR_TYPES and not fill_value.requires_grad:
-        fill_value = fill_value.item()
-    elif fill_value.__class__ not in NUMBERS and not isinstance(fill_value, (np.number, np.bool_, *NUMBERS, *SYMBOLIC)):
-        raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not "
-                        f"{type(fill_value).__name__}")
-    made = _full(sizes_of("full", (), size), fill_value, dtype_for("full", dtype, out), layout,
+    made = _full(sizes_of("full", (), size), _number("full", fill_value), dtype_for("full", dtype, out), layout,
                  _device.resolve_device(device), pin_memory)
     return finish("full", made, out, requires_grad, layout, pin_memory)
 
@@ -216,7 +222,7 @@ def options_of(factory: Callable[..., Any]) -> Callable[[Method], Method]:
 @options_of(empty_like)
 def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
     """Return a tensor like another one, filled with a number (``torch.full_like``)."""
-    return like("full_like", _full_like, input, fill_value, **options)
+    return like("full_like", _full_like, input, _number("full_like", fill_value), **options)
 
 
 @options_of(empty_like)
@@ -264,9 +270,7 @@ def new_ones(self: Tensor, *sizes: Any, size: Any = None, dtype: DType | None = 
 def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: DType | None = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Return a filled tensor, by default of this one's dtype and device (``torch.Tensor.new_full``)."""
-    if isinstance(fill_value, Tensor):
-        fill_value = fill_value.item()
-    made = _new_full(self, sizes_of("new_full", (), size), fill_value,
+    made = _new_full(self, sizes_of("new_full", (), size), _number("new_full", fill_value),
                      *_options("new_full", dtype, layout, device, pin_memory))
     return finish("new_full", made, None, requires_grad, layout, pin_memory)
 
@@ -275,7 +279,8 @@ def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: DType | None = 
 def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: DType | None = None, layout: Any = None,
                       device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Return an uninitialised tensor of these strides in elements (``torch.Tensor.new_empty_strided``)."""
+    size, stride = [sizes_of("new_empty_strided", (), of, name) for name, of in (("size", size), ("stride", stride))]
     _check_ranks(size, stride)
-    made = _new_empty_strided(self, tuple(size), tuple(stride),
+    made = _new_empty_strided(self, size, stride,
                               *_options("new_empty_strided", dtype, layout, device, pin_memory))
     return finish("new_empty_strided", made, None, requires_grad, layout, pin_memory)

@@ -40,6 +40,9 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
     if INT.issuperset(map(type, bounds)) and out is None and not named and (of := BY_COUNT.get(len(bounds))):
         made = of(*bounds, as_dtype("arange", dtype), layout, _device.resolve_device(device), pin_memory)
         return finish("arange", made, None, requires_grad, layout, pin_memory)
+    if type(None) in map(type, bounds):
+        raise TypeError("arange() received an invalid combination of arguments: expected numbers (end), (start, end) "
+                        f"or (start, end, step), got {bounds}")
     values = [_number(b) for b in bounds]
     start = named.pop("start", None)
     end, step = named.pop("end", None), named.pop("step", None)
@@ -99,7 +102,7 @@ def _spaced(function: str, operator: Callable[..., Tensor], *args: Any, out: Ten
         if device is None and any(isinstance(a, Tensor) and a.is_meta for a in args):
             device = "meta"
         numbers = tuple(_number(a) for a in args)
-    if len(numbers) > 2 and not isinstance(numbers[2], int):
+    if len(numbers) > 2 and (not isinstance(numbers[2], int) or numbers[2].__class__ is bool):
         raise TypeError(f"{function}(): argument 'steps' (position 3) must be int, not {type(numbers[2]).__name__}")
     made = operator(*numbers, dtype_for(function, dtype, out), layout, _device.resolve_device(device), pin_memory)
     return finish(function, _as_given(made, out), out, requires_grad, layout, pin_memory)

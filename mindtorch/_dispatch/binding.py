@@ -196,11 +196,14 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
                 raise Mismatch(str(mismatch).format(i - method), mismatch.kind, **mismatch.facts) from None
             name = "input" if parameter.name == "self" else parameter.name
             where = f" (position {i + (0 if method else 1)})" if i < len(args) else ""
-            if sizes is not None and value is sizes:  # the first that is none
-                value = next((size for size in sizes if size.__class__ is not int), value)
-            raise Mismatch(f"{op.packet}(): argument '{name}'{where} must be {parameter.type_name()}, not "
-                           f"{value.__class__.__name__}", "no tensor" if parameter.type_name() == "Tensor" else "",
-                           function=op.packet, argument=name, given=value.__class__.__name__) from None
+            found = f", not {value.__class__.__name__}"
+            if parameter.base == "int" and parameter.is_list and value.__class__ in _LISTS:
+                place, item = next((i, item) for i, item in enumerate(value) if item.__class__ is not int)
+                found = (f", not {item.__class__.__name__}" if value is sizes else
+                         f", but found element of type {item.__class__.__name__} at pos {place}")
+            raise Mismatch(f"{op.packet}(): argument '{name}'{where} must be {parameter.type_name()}{found}",
+                           "no tensor" if parameter.type_name() == "Tensor" else "", function=op.packet,
+                           argument=name, given=value.__class__.__name__) from None
     if used < len(kwargs):
         known = {p.name for p in parameters} | {a for a, real in ALIASES.items() if real in schema.positions}
         extra = next((k for k in kwargs if k not in known), next(iter(kwargs)))

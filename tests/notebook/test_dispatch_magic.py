@@ -156,7 +156,7 @@ def test_a_call_reports_whether_its_plan_was_made_or_found_and_what_the_plan_hol
     made, *found = [plan for plan in plans if plan is not None]
     assert made.made and found and not any(plan.made for plan in found)
     assert made.layouts == ("float32[5, 7]",)
-    assert made.file.endswith("reduction.py") and made.line > 0
+    assert made.file.endswith("sums.py") and made.line > 0
     product = torch.ones(7, 3, requires_grad=True)
     event = [next(event for event in watched(lambda: torch.mm(x, product)) if event.op == "mm")
              for _ in range(5)][-1]

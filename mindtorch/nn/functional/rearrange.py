@@ -1,13 +1,14 @@
 """Padding, windows and pixels: the functions of ``torch.nn.functional`` that move elements."""
 from typing import Any
 
-from ..._dispatch.aten import col2im as _fold, im2col as _unfold
+from ..._dispatch.binding import make_function
 from ..._methods.functions import channel_shuffle, native_channel_shuffle, pad, pixel_shuffle, pixel_unshuffle
 from ..._tensor import Tensor
 from .._sizes import pair as _pair
 
 __all__ = ["channel_shuffle", "fold", "native_channel_shuffle", "pad", "pixel_shuffle", "pixel_unshuffle", "unfold"]
 __dir__ = __all__.copy
+_fold, _unfold = map(make_function, ("col2im", "im2col"))
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
