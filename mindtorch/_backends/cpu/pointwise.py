@@ -142,8 +142,8 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
         by_bits = is_ufunc and not rest and (ufunc in OF_SIGNS or (ufunc.__name__ in ARITHMETIC and all(of_tensor)))
         tabled = size < MANY or op.name in SLOWER or op.name.startswith("special_")
         if widened and (by_bits or not tabled) and all_like(operands, spec):
-            numbers = [None if of_tensor[i] else changes.get(i, arg) for i, arg in enumerate(operands)]
-            return Settled(of_half(function, numbers, of_tensor, spec, rest))
+            others = [None if of_tensor[i] else changes.get(i, arg) for i, arg in enumerate(operands)]
+            return Settled(of_half(function, others, of_tensor, spec, rest))
         if is_ufunc and not rest and size < LARGE and all(of_tensor) and len(operands) > 1 and (
                 repeats := repeats_of(tuple([arg._array.shape for arg in operands]))) is not None:
             function = partial(with_long_rows, function, repeats)

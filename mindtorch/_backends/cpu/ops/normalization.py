@@ -245,8 +245,8 @@ def of_channels(x: Array, weight: Any, bias: Any, running_mean: Any, running_var
         out *= reciprocal(spread, eps)
         return affine(out, weight, bias, groups), np.empty(0, x.dtype), np.empty(0, x.dtype)
     half, wide = x.dtype.itemsize == 2, to_opmath(x)
-    given = (None, None) if half else (weight, bias)
-    out, middle, spread, rstd = with_moments(wide, *given, groups, eps)
+    by = None if half else weight, None if half else bias
+    out, middle, spread, rstd = with_moments(wide, *by, groups, eps)
     unbiased = spread * np.asarray(groups.elements, spread.dtype) / np.asarray(groups.elements - 1, spread.dtype)
     for running, batch in ((running_mean, middle), (running_var, unbiased)):
         if running is not None:
