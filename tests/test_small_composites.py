@@ -220,8 +220,8 @@ def test_results_and_errors_are_pytorchs(name: str) -> None:
                 lib.set_default_dtype(before)
         ours, theirs = outcomes
         assert not list(error_differences(ours, theirs))
-        if theirs.error is None:
-            assert_same(ours.value, theirs.value)
+        if theirs.error is None:  # a sum that cancels is as exact as what it sums
+            assert_same(ours.value, theirs.value, **({"rtol": 1e-6, "atol": 2e-5} if "fft" in name else {}))
 
 
 @pytest.mark.parametrize("name", [
