@@ -644,7 +644,8 @@ def meta_index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str
     check(reduce in ("prod", "mean", "amax", "amin"),
           lambda: f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     index_add_like("index_reduce_")(self, dim, index, source)
-    check_takes(not self.numel() or not self._dtype.is_complex, "index_func_", self._dtype)
+    takes = self._dtype is not bool_ and (not self.numel() or not self._dtype.is_complex)
+    check_takes(takes, "index_func_", self._dtype)
 
 
 def meta_index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
