@@ -14,13 +14,13 @@ from ._dispatch.aten import (
     _lu_with_info, block_diag as _block_diag, broadcast_tensors as _broadcast_tensors,
     cartesian_prod as _cartesian_prod, chain_matmul as _chain_matmul, chain_matmul_out as _chain_matmul_out,
     copy_ as _copy_, einsum as _einsum, meshgrid_indexing as _meshgrid_indexing, resize_ as _resize_,
-    tensordot as _tensordot, tensordot_out as _tensordot_out,
+    tensordot as _tensordot, tensordot_out as _tensordot_out, tril_indices as _tril_indices,
+    triu_indices as _triu_indices,
 )
-from ._dispatch.binding import make_function
 from ._dispatch.dispatcher import TENSOR_TYPES
 from ._dispatch.schemas import registry
 from ._dispatch.torch_function import asked, handle
-from ._dtype import FLOATING, DType, bool_, int64
+from ._dtype import FLOATING, DType, as_dtype, bool_, int64
 from ._methods.api import FUNCTIONS as _FUNCTIONS
 from ._tensor import Tensor, tensor_method
 
@@ -133,21 +133,27 @@ def unravel_index(indices: Tensor, shape: int | Ints) -> tuple[Tensor, ...]:
     return indices.unsqueeze(-1).floor_divide(steps).remainder(indices.new_tensor(sizes, dtype=int64)).unbind(-1)
 
 
-_tril_indices, _triu_indices = map(make_function, ("tril_indices", "triu_indices"))
-
-
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None,
                  layout: Any = None) -> Tensor:
     """Return row and column indices of a matrix on the diagonal ``offset`` and below, (2, n) (``torch.tril_indices``).
     """
-    return _tril_indices(row, col, offset, dtype=dtype, layout=layout, device=resolve_device(device))
+    return _triangle("tril_indices", _tril_indices, row, col, offset, dtype, layout, device)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None,
                  layout: Any = None) -> Tensor:
     """Return row and column indices of a matrix on the diagonal ``offset`` and above, (2, n) (``torch.triu_indices``).
     """
-    return _triu_indices(row, col, offset, dtype=dtype, layout=layout, device=resolve_device(device))
+    return _triangle("triu_indices", _triu_indices, row, col, offset, dtype, layout, device)
+
+
+def _triangle(function: str, operator: Any, row: int, col: int, offset: int, dtype: DType | None, layout: Any,
+              device: Any) -> Tensor:
+    for name, value in ("row", row), ("col", col), ("offset", offset):
+        if value.__class__ is bool or not hasattr(value, "__index__"):
+            raise wrong_argument(function, name, "int", value)
+    found: Tensor = operator(row, col, offset, as_dtype(function, dtype), layout, resolve_device(device), False)
+    return found
 
 
 # -- products ----------------------------------------------------------------------------------------------------------

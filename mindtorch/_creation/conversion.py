@@ -14,7 +14,7 @@ from .._base.errors import check
 from .._base.formats import contiguous_format, preserve_format, sparse_coo
 from .._base.layout import suggested_order
 from .._dispatch.aten import clone
-from .._dispatch.keys import SPARSES
+from .._dispatch.keys import NONCONTIGUOUS, PYTHON, SPARSES
 from .._dispatch.schemas import registry
 from .._dtype import (
     DTYPE_ALIASES, NAMES, PYTHON_DTYPES, DType, as_dtype, bfloat16, bool_, float32, get_default_dtype, int8, int64,
@@ -216,6 +216,8 @@ def _new(self: Any, *sizes: Any, size: Any = None, device: Any = None) -> Any:
 @tensor_method("contiguous")
 def contiguous(self: Tensor, *, memory_format: Any = contiguous_format) -> Tensor:
     """Return this tensor if its elements lie in order, else an ordered copy (``torch.Tensor.contiguous``)."""
+    if memory_format is contiguous_format and not self._keys & (NONCONTIGUOUS | PYTHON | SPARSES):
+        return self
     check_format("contiguous", memory_format)
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")

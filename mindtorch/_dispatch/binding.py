@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from inspect import Signature
 from typing import Any, cast
@@ -244,7 +245,7 @@ def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], m
 def _spelled(op: Operator, method: bool) -> str:
     """Return an overload's parameters as PyTorch's errors spell them; those of a method without ``self``."""
     parameters = [p for p in op.schema.parameters if not (method and p.name == "self")]
-    texts = [*map(str, parameters)]
+    texts = [str(replace(p, name="input") if p.name == "self" else p) for p in parameters]
     if (keywords := [p.kwarg_only for p in parameters]) and any(keywords):
         texts.insert(keywords.index(True), "*")
     return f"({', '.join(texts)})"
@@ -326,7 +327,8 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
             checks.append(f"_are_tensors({name})" if of_tensors else f"INT.issuperset(map(type, {name}))")
             if not written and (of_tensors or kind is list):
                 spelled[position] = f"[*{name}]" if of_tensors else f"(*{name},)"
-        elif kind not in TENSOR_TYPES and kind not in DECIDING_TYPES:
+        elif (kind not in TENSOR_TYPES and kind not in DECIDING_TYPES) or (
+                kind is str and parameters[position].base in ("MemoryFormat", "Layout")):
             return None
         elif given is not bound:
             if kind in TENSOR_TYPES and bound.__class__ is int and _is_int(given):

@@ -42,7 +42,7 @@ class Parameter:
         return f"tuple of {base}s" if self.is_list else base
 
     def __str__(self) -> str:
-        text = f"{self.type_name()} {'input' if self.name == 'self' else self.name}"
+        text = f"{self.type_name()} {self.name}"
         if self.default is REQUIRED:
             return text
         return f"{text} = {self.default[0] if self.size and self.default else self.default}"

@@ -315,12 +315,13 @@ class Tensor(Methods, metaclass=_TensorMeta):
 
     def is_contiguous(self, *, memory_format: Any = contiguous_format) -> bool:
         """Return True if dense in row-major order, or a format's (``torch.Tensor.is_contiguous``)."""
-        check_format("is_contiguous", memory_format)
         if self._keys & SPARSE_CSR:
             raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
-        if memory_format.name in ("channels_last", "channels_last_3d"):
-            ndim = 4 if memory_format.name == "channels_last" else 5
-            return self.dim() == ndim and is_channels_last(self.shape, self._strides())
+        if memory_format is not contiguous_format:
+            check_format("is_contiguous", memory_format)
+            if memory_format.name in ("channels_last", "channels_last_3d"):
+                ndim = 4 if memory_format.name == "channels_last" else 5
+                return self.dim() == ndim and is_channels_last(self.shape, self._strides())
         if not self._keys & NONCONTIGUOUS:
             return True
         return is_contiguous(self.shape, self._strides()) if self._array is None else self._array.flags.c_contiguous

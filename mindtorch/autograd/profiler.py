@@ -240,10 +240,14 @@ class _Block:
             active._add(self.name, self.started, perf_counter_ns() - self.started, threading.get_ident(), [])
 
 
+def _begin(name: str, args: str | None = None) -> _Block:
+    return _Block(name, args)
+
+
 #: How PyTorch begins and ends a block: operators, which a ``TorchDispatchMode`` sees and graphs have.
-_enter = _define("profiler::_record_function_enter_new(str name, str? args=None) -> Any", _Block)
+_enter = _define("profiler::_record_function_enter_new(str name, str? args=None) -> Any", _begin)
 _exit = _define("profiler::_record_function_exit._RecordFunction(Any _0) -> None", _Block.end)
-_define("profiler::_record_function_enter(str name, str? args=None) -> Any", _Block)
+_define("profiler::_record_function_enter(str name, str? args=None) -> Any", _begin)
 _define("profiler::_record_function_exit(Any _0) -> None", _Block.end)
 
 

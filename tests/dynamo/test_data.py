@@ -38,7 +38,7 @@ def test_numbers_that_depend_on_data_are_nodes_until_python_needs_them(name, bac
                     result.sum().backward()
                     expected.sum().backward()
                     assert x.grad.tolist() == y.grad.tolist()
-        if name in BROKEN:
+        if name in BROKEN and name != "view":  # of which sizes that are known are captured whole
             with pytest.raises(torch._dynamo.exc.Unsupported, match="data-dependent"):
                 torch.compile(function, fullgraph=True)(torch.tensor([1.0, 2.0]))
     assert counter.frame_count == 4 if name in PROGRAMS else counter.frame_count

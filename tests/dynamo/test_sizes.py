@@ -20,7 +20,9 @@ SIZES = (2, 5, 9, 3, 7, 12, 4, 8, 6, 30, 11, 10)
 
 def same(ours, eager) -> bool:
     if isinstance(eager, torch.Tensor):
-        return ours.shape == eager.shape and ours.stride() == eager.stride() and torch.allclose(ours, eager, atol=1e-5)
+        largest = float(eager.detach().abs().max()) if eager.numel() else 0.0  # on it depends how exact sums are
+        return (ours.shape == eager.shape and ours.stride() == eager.stride()
+                and torch.allclose(ours, eager, atol=1e-5 + 1e-6 * largest))
     if isinstance(eager, (tuple, list)):
         return type(ours) is type(eager) and len(ours) == len(eager) and all(map(same, ours, eager))
     return type(ours) is type(eager) and ours == eager
