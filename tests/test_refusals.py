@@ -274,6 +274,7 @@ OPTIONS = [
     "t.full_like(x, None)", "x.new_full((2,), 'a')", "x.new_empty_strided({}, (1,))", "t.empty_permuted({}, {})",
     "t.lu('a')", "t.lu(t.eye(2), pivot='a')", "t.linspace(0, 1, True)", "t.arange(None, 3)", "t.arange(0, 3, None)",
     "t.nn.functional.unfold('a', 2)", "t.nn.functional.unfold(t.ones(1, 1, 3, 3), 2, padding=True)",
+    "x.sum(dim=(np.int64(0), 'a'))", "x.clone(memory_format=[])", "x.view((1, 2, 'a'))", "x.permute([0.5])",
     "x.sum(0, out=x)", "x.add(1, out=x)", "x.exp(out=x)", "x.abs(out=None)", "x.sort(out=None)",
 ]
 

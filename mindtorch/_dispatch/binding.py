@@ -6,7 +6,7 @@ arguments, so a call such as ``x.sum(1)`` is bound once per combination of types
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import replace
 from functools import lru_cache
 from inspect import Signature
@@ -129,14 +129,26 @@ def _value_of(value: Any) -> Any:
     return value.node.evaluate() if value.__class__ in SYMBOLIC else value
 
 
+def is_name(value: Any, names: Container[str]) -> bool:
+    return value.__class__ is str and value in names
+
+
 #: Types whose values are accepted unchanged, by ATen's name.
 _TAKEN: dict[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
     "Generator": lambda value: hasattr(value, "manual_seed"),
-    "MemoryFormat": lambda value: value.__class__ is memory_format or value in MEMORY_FORMATS,
-    "Layout": lambda value: value.__class__ is layout or value in LAYOUTS,
+    "MemoryFormat": lambda value: value.__class__ is memory_format or is_name(value, MEMORY_FORMATS),
+    "Layout": lambda value: value.__class__ is layout or is_name(value, LAYOUTS),
     "Storage": lambda value: hasattr(value, "data_ptr") and value.__class__ not in TENSOR_TYPES,
 }
+
+
+def _fits(base: str, value: Any) -> bool:
+    try:
+        _convert_one(base, value, False)
+    except Mismatch:
+        return False
+    return True
 
 
 def _convert_list(parameter: Parameter, value: Any) -> Any:
@@ -199,7 +211,7 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
             where = f" (position {i + (0 if method else 1)})" if i < len(args) else ""
             found = f", not {value.__class__.__name__}"
             if parameter.base == "int" and parameter.is_list and value.__class__ in _LISTS:
-                place, item = next((i, item) for i, item in enumerate(value) if item.__class__ is not int)
+                place, item = next(pair for pair in enumerate(value) if not _fits("int", pair[1]))
                 found = (f", not {item.__class__.__name__}" if value is sizes else
                          f", but found element of type {item.__class__.__name__} at pos {place}")
             raise Mismatch(f"{op.packet}(): argument '{name}'{where} must be {parameter.type_name()}{found}",
