@@ -220,8 +220,9 @@ def test_results_and_errors_are_pytorchs(name: str) -> None:
                 lib.set_default_dtype(before)
         ours, theirs = outcomes
         assert not list(error_differences(ours, theirs))
-        if theirs.error is None:  # a sum that cancels is as exact as what it sums
-            assert_same(ours.value, theirs.value, **({"rtol": 1e-6, "atol": 2e-5} if "fft" in name else {}))
+        if theirs.error is None:  # in float32, a transform that cancels is as exact as what it sums
+            sums = default == "float32" and "of several dimensions" in name
+            assert_same(ours.value, theirs.value, **({"rtol": 1e-6, "atol": 2e-5} if sums else {}))
 
 
 @pytest.mark.parametrize("name", [
