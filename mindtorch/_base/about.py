@@ -65,10 +65,10 @@ def wrong_argument(function: str, name: str, wanted: str, value: Any, position: 
                  "no tensor" if wanted == "Tensor" else "", function=function, argument=name, given=given)
 
 
-def check_flags(function: str, **flags: Any) -> None:
-    """Raise PyTorch's TypeError unless all of these arguments are bools; NumPy's are none."""
+def check_flags(function: str, optional: bool = False, **flags: Any) -> None:
+    """Raise PyTorch's TypeError unless all of these arguments are bools, or None if ``optional``; NumPy's are none."""
     for name, value in flags.items():
-        if value.__class__ is not bool:
+        if value.__class__ is not bool and not (optional and value is None):
             raise wrong_argument(function, name, "bool", value)
 
 

@@ -76,8 +76,7 @@ def finish(function: str, out: Tensor, result: Tensor | None, requires_grad: boo
            pin_memory: bool = False) -> Tensor:
     """Apply the options that all factories share. Raises TypeError if one is of another type."""
     if requires_grad is not False or pin_memory is not False:
-        flags = {"requires_grad": requires_grad, "pin_memory": pin_memory}
-        check_flags(function, **{name: flag for name, flag in flags.items() if flag is not None})
+        check_flags(function, True, requires_grad=requires_grad, pin_memory=pin_memory)
     if layout is not None and layout is not out.layout:
         if layout.__class__ is not strided.__class__:
             raise wrong_argument(function, "layout", "torch.layout", layout)

@@ -85,8 +85,7 @@ def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: b
         ValueError, RuntimeError: if ``copy=False`` and a copy is needed.
     """
     dtype = as_dtype("asarray", dtype)
-    check_flags("asarray", **{name: flag for name, flag in (("copy", copy), ("requires_grad", requires_grad))
-                              if flag is not None})
+    check_flags("asarray", True, copy=copy, requires_grad=requires_grad)
     if isinstance(obj, Tensor):
         source = obj.detach() if requires_grad is False and obj.requires_grad else obj
     elif isinstance(obj, np.ndarray):

@@ -40,9 +40,6 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
     if INT.issuperset(map(type, bounds)) and out is None and not named and (of := BY_COUNT.get(len(bounds))):
         made = of(*bounds, as_dtype("arange", dtype), layout, _device.resolve_device(device), pin_memory)
         return finish("arange", made, None, requires_grad, layout, pin_memory)
-    if type(None) in map(type, bounds):
-        raise TypeError("arange() received an invalid combination of arguments: expected numbers (end), (start, end) "
-                        f"or (start, end, step), got {bounds}")
     values = [_number(b) for b in bounds]
     start = named.pop("start", None)
     end, step = named.pop("end", None), named.pop("step", None)
@@ -56,8 +53,8 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
         end = values[1] if len(values) > 1 else end
         step = values[2] if len(values) > 2 else step
     given = start, end, step
-    if end is None or (not NUMBERS.issuperset(map(type, given))
-                       and any(isinstance(v, (str, list, tuple)) for v in given)):
+    if end is None or type(None) in map(type, bounds) or (
+            not NUMBERS.issuperset(map(type, given)) and any(isinstance(v, (str, list, tuple)) for v in given)):
         raise TypeError("arange() received an invalid combination of arguments: expected numbers (end), (start, end) "
                         f"or (start, end, step), got {tuple(bounds)}")
     options = dtype_for("arange", dtype, out), layout, _device.resolve_device(device), pin_memory

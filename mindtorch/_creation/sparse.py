@@ -54,8 +54,8 @@ def sparse_coo_tensor(*args: Any, indices: Any = None, values: Any = None, size:
                         "is_coalesced)\n * (object indices, object values, tuple of ints size, *, ...)\n"
                         " * (tuple of ints size, *, ...)")
     dtype = as_dtype("sparse_coo_tensor", dtype)
-    check_flags("sparse_coo_tensor", requires_grad=requires_grad, pin_memory=pin_memory,
-                check_invariants=False if check_invariants is None else check_invariants)
+    check_flags("sparse_coo_tensor", requires_grad=requires_grad, pin_memory=pin_memory)
+    check_flags("sparse_coo_tensor", True, check_invariants=check_invariants)
     if indices is None:
         made = nothing(size, sparse_coo, dtype, _device.resolve_device(device))
         return made._require_grad(True) if requires_grad else made

@@ -34,7 +34,7 @@ from .rows import Rows, array_of, computed, is_own, order_kept, order_of, stride
 
 #: Up to how many elements of half precision NumPy's own loops take less time than conversions.
 NATIVE = 1 << 7
-BITS = np.arange(1 << 16, dtype=np.uint16)  #: of all numbers of half precision
+ALL_BITS = np.arange(1 << 16, dtype=np.uint16)  #: of all numbers of half precision
 SOME = 1 << 6  #: elements that are computed in the time of a call
 OF_COUNTS = {"gelu"}  #: Operators whose results depend on how many elements there are.
 MANY = 1 << 14  #: elements from which on half precision is computed in blocks
@@ -78,17 +78,17 @@ def by_table(run: Rows, place: int) -> Rows:
     """Return the function of one operand of half precision, the one at ``place``, and numbers that ``run`` computes: by
     a table of all its results, once it has computed about as many elements.
     """
-    left, take = BITS.size, None
+    left, take = ALL_BITS.size, None
 
     def row(*operands: Any) -> Any:
         nonlocal left, take
         x = operands[place]
         if take is not None:
-            return take(x.view(BITS.dtype)) if x.size < FEW else take(x.view(BITS.dtype), None, None, "wrap")
+            return take(x.view(ALL_BITS.dtype)) if x.size < FEW else take(x.view(ALL_BITS.dtype), None, None, "wrap")
         left -= x.size + SOME
         if left < 0:
             given = [*operands]
-            given[place] = BITS.view(x.dtype)
+            given[place] = ALL_BITS.view(x.dtype)
             take = run(*given).take
         found = run(*operands)
         return found.copy() if found is x else found
