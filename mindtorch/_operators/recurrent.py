@@ -102,25 +102,32 @@ def outputs_of(step: Step, batch_sizes: Sequence[int], reverse: bool, input: Any
 def fused_layer(step: Step, input: Any, batch_sizes: Sequence[int], state: State, cell: Cell, reverse: bool,
                 train: bool) -> tuple[Any, State]:
     """As ``layer``, or ``packed_layer`` of data, in one kernel, and recorded as one node."""
-    inputs, composite = [input, *cell[:4], *state], partial(outputs_of, step, batch_sizes, reverse)
-    edges = edges_of(inputs) if local.grad_enabled else []
+    composite, inputs = partial(outputs_of, step, batch_sizes, reverse), [input, *cell[:4], *state]
+    output, *ends = fused(step, composite, batch_sizes, inputs, reverse, train)
+    return output, tuple(ends)
+
+
+def fused(step: Step, composite: Callable[..., list[Any]], batch_sizes: Sequence[int], inputs: list[Any], reverse: bool,
+          train: bool, states_alone: bool = False) -> list[Any]:
+    """Compute output and states of a layer, or its ``states_alone``, as ``composite`` does, in one kernel."""
+    edges, state = edges_of(inputs) if local.grad_enabled else [], inputs[5:]
     if edges is None or not fits(step, inputs, batch_sizes):
-        output, *ends = composite(*inputs)
-        return output, tuple(ends)
+        return composite(*inputs)
     start = perf_counter_ns() if dispatcher.mode & OBSERVED else 0
-    options = MODES.index(step), state[0]._array.shape[1], 1, cell.b_ih is not None
-    output, hidden, memory, workspace = of_any_strides(RNN_LAYER)(
-        *arguments(inputs), reverse, batch_sizes, *options, False, False, train)
-    outputs, wants = [output, hidden, memory][:1 + len(state)], [position for position, _ in edges]
+    options = MODES.index(step), state[0]._array.shape[1], 1, inputs[3] is not None
+    output, *ends, workspace = of_any_strides(RNN_LAYER)(
+        *arguments(inputs), reverse, tuple(batch_sizes), *options, False, False, train)  # a key of plans
+    outputs, wants = [output, *ends][states_alone:1 + len(state)], [position for position, _ in edges]
     if start:
         duration = perf_counter_ns() - start
         tell_parts(partial(recorded, composite, wants), tuple(inputs), outputs, start, duration)
     if edges:
-        steps = len(batch_sizes) or len(input._array)
-        fold = Fold(composite, partial(fused_gradients, reverse, batch_sizes, options), 24 * steps + 32)
-        record(fold, inputs, edges, [1 in wants, 0 in wants, steps > 1 or 5 in wants, False, False, 2 in wants,
-                                     wants != [6]][:len(inputs)], outputs, [output._contiguous_copy(), workspace])
-    return output, tuple(outputs[1:])
+        steps = len(batch_sizes) or len(inputs[0]._array)
+        backward = partial(fused_gradients, reverse, batch_sizes, options, states_alone)
+        record(Fold(composite, backward, 24 * steps + 32), inputs, edges,
+               [1 in wants, 0 in wants, steps > 1 or 5 in wants, False, False, 2 in wants, wants != [6]][:len(inputs)],
+               outputs, [output if states_alone else output._contiguous_copy(), workspace])
+    return outputs
 
 
 def fits(step: Step, inputs: list[Any], batch_sizes: Sequence[int]) -> bool:
@@ -145,14 +152,14 @@ def arguments(inputs: Sequence[Any]) -> list[Any]:
     return [input, w_ih, w_hh, b_ih, b_hh, state[0], state[-1]]
 
 
-def fused_gradients(reverse: bool, batch_sizes: Sequence[int], options: tuple[Any, ...], grads: list[Any],
-                    inputs: list[Any], kept: Sequence[Any], wanted: list[int]) -> list[Any]:
+def fused_gradients(reverse: bool, batch_sizes: Sequence[int], options: tuple[Any, ...], states_alone: bool,
+                    grads: list[Any], inputs: list[Any], kept: Sequence[Any], wanted: list[int]) -> list[Any]:
     """Return the gradients of the inputs of a fused layer."""
-    output, workspace = kept
+    (output, workspace), grads = kept, [*[None] * states_alone, *grads]
     given = arguments(inputs)
     results = of_any_strides(RNN_LAYER_BACKWARD)(
         *given, output, *given[5:], *grads, *[None] * (3 - len(grads)), reverse, *options, wanted[0] == 0, False,
-        batch_sizes, False, workspace)
+        tuple(batch_sizes), False, workspace)
     return [result if position in wanted else None for position, result in enumerate(results[:len(inputs)])]
 
 
@@ -289,11 +296,25 @@ def single(step: Step) -> Callable[..., Any]:
     """Return the operator of a single step of a cell with one state."""
 
     def cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-        weights = Cell(w_ih, w_hh, b_ih, b_hh)
-        check_sizes(input, hx, weights)
-        return step(weights.of_input(input), (hx,), weights)[0]
+        return stepped(step, input, (hx,), Cell(w_ih, w_hh, b_ih, b_hh))[0]
 
     return cell
+
+
+def stepped(step: Step, input: Any, state: State, cell: Cell) -> State:
+    """Return the states after a step; those of gates in one kernel and recorded as one node where that is to be."""
+    for one in state:
+        check_sizes(input, one, cell)
+    tensors = (input, *cell[:4], *state)
+    if step in (gru_step, lstm_step) and local.grad_enabled and input.numel() and way_of(step, True, tensors):
+        return tuple(fused(step, partial(states_after, step), [input._array.shape[0]], [*tensors], False, True, True))
+    return tuple(states_after(step, *tensors))
+
+
+def states_after(step: Step, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, *state: Any) -> list[Any]:
+    """Return the states after a step by operators one by one."""
+    cell = Cell(w_ih, w_hh, b_ih, b_hh)
+    return [*step(cell.of_input(input), state, cell)]
 
 
 schemas("""
@@ -322,10 +343,7 @@ def lstm_step(gates: Any, state: State, cell: Cell) -> State:
 
 def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> State:
     check(len(hx) == 2, "lstm_cell expects two hidden states")
-    weights = Cell(w_ih, w_hh, b_ih, b_hh)
-    for state in hx:
-        check_sizes(input, state, weights)
-    return lstm_step(weights.of_input(input), tuple(hx), weights)
+    return stepped(lstm_step, input, tuple(hx), Cell(w_ih, w_hh, b_ih, b_hh))
 
 
 def check_sizes(input: Any, hx: Any, cell: Cell) -> None:

@@ -1,4 +1,4 @@
-"""Layers of recurrent networks, which are recorded as one node: graph, gradients and errors are PyTorch's."""
+"""Recurrent networks and cells, which are recorded as one node: graph, gradients and errors are PyTorch's."""
 from __future__ import annotations
 
 import gc
@@ -12,20 +12,30 @@ import mindtorch
 from mindtorch._autograd.folded_several import FoldedSeveral
 from tests.both import assert_same_outcome, each_program
 
-KINDS = [(cls, packed) for cls in ("GRU", "RNN", "LSTM") for packed in (False, True)]
+KINDS = [*[(cls, packed) for cls in ("GRU", "RNN", "LSTM") for packed in (False, True)],
+         ("GRUCell", False), ("LSTMCell", False)]
 
 
 def network(t, cls="GRU", packed=False, input_needs=False, state_needs=False, frozen=(), **options):
     """Return outputs, last states, the input, the first states and the weights by name; all in double precision."""
+    is_cell = cls.endswith("Cell")
+    if is_cell:
+        options = {name: value for name, value in options.items() if name == "bias"}
     layer = getattr(t.nn, cls)(3, 2, dtype=t.float64, **options)
-    weights = dict(layer.named_parameters())
+    weights = {name + "_l0" * is_cell: weight for name, weight in layer.named_parameters()}
     with t.no_grad():
         for weight in weights.values():
             weight.copy_(t.arange(1, weight.numel() + 1).double().sin().reshape(weight.shape))
     for name in frozen:
         weights[name].requires_grad_(False)
-    shape = (6, 3) if packed else (4, 2, 3)
+    shape = (6, 3) if packed else (2, 3) if is_cell else (4, 2, 3)
     x = t.arange(math.prod(shape)).double().cos().reshape(shape).requires_grad_(input_needs)
+    if is_cell:
+        states = [t.arange(4).double().sin().reshape(2, 2).requires_grad_(state_needs)
+                  for _ in range(1 + (cls == "LSTMCell"))]
+        last = layer(x, tuple(states) if cls == "LSTMCell" else states[0])
+        last = list(last) if cls == "LSTMCell" else [last]
+        return last[0], last, x, states, weights
     count = layer.num_layers * (1 + layer.bidirectional)
     states = [t.arange(4 * count).double().sin().reshape(count, 2, 2).requires_grad_(state_needs)
               for _ in range(1 + (cls == "LSTM"))]
@@ -335,3 +345,10 @@ def test_outputs_that_are_transposed_or_written_in_place_leave_the_network_folde
     layer = mindtorch.nn.GRU(3, 2, 2, batch_first=True)
     change(layer(mindtorch.ones(2, 4, 3))[0]).sum().backward()
     assert all(weight.grad is not None for weight in layer.parameters())
+
+
+@pytest.mark.parametrize("cls", ["GRUCell", "LSTMCell"])
+def test_a_step_of_gates_is_folded_until_it_is_looked_at(cls: str) -> None:
+    output, *_ = network(mindtorch, cls)
+    assert isinstance(output._grad_fn._links[0][1], FoldedSeveral)
+    assert output.grad_fn.name() in ("AddBackward0", "MulBackward0")

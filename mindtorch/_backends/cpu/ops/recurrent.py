@@ -9,6 +9,8 @@ it is reset. A step takes one tanh for all gates: ``sigmoid(x)`` is ``tanh(x / 2
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import accumulate
 from typing import Any, ClassVar
 
 import numpy as np
@@ -169,6 +171,12 @@ def by_gate(weight: array, order: list[int]) -> array:
     return gates if order == [*range(len(gates))] else gates[order]
 
 
+@lru_cache
+def scales_of(mode: int, dtype: Any) -> array:
+    """Return the scales of a unit's products."""
+    return np.array(UNITS[mode].scales, dtype)[:, None, None]
+
+
 def looped(loop: loops.Loop | None, dtype: Any, size: int) -> Loops:
     """Return the compiled loops for a layer of ``size`` numbers in each gate."""
     if loop is None or dtype != loops.SINGLE or 4 * size < loop.least or not loops.has_wide_vectors():
@@ -179,8 +187,8 @@ def looped(loop: loops.Loop | None, dtype: Any, size: int) -> Loops:
 
 def steps_of(shape: tuple[int, ...], batch_sizes: Any, reverse: bool) -> list[slice]:
     """Return the rows of each step, in the order of computation, of an input (steps, batch, ...) or of packed rows."""
-    ends = np.cumsum(batch_sizes if len(shape) == 2 else [shape[1]] * shape[0]).tolist()
-    parts = [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
+    ends = [*accumulate(batch_sizes if len(shape) == 2 else [shape[1]] * shape[0], initial=0)]
+    parts = [*map(slice, ends, ends[1:])]
     return parts[::-1] if reverse else parts
 
 
@@ -188,9 +196,9 @@ def mkldnn_rnn_layer(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: 
                      reverse: bool, batch_sizes: Any, mode: int, *options: Any) -> tuple[array, ...]:
     unit, rows = UNITS[mode], input.reshape(-1, input.shape[-1])
     count, size, dtype, total = unit.gates, hx.shape[1], input.dtype, len(rows)
-    scales = np.array(unit.scales, dtype)[:, None, None]
-    of_input, of_hidden = (np.ascontiguousarray((by_gate(weight, unit.order) * scales).swapaxes(1, 2))
-                           for weight in (w_ih, w_hh))
+    scales = scales_of(mode, dtype)
+    of_input, of_hidden = [np.multiply(by_gate(weight, unit.order).swapaxes(1, 2), scales, order="C")
+                           for weight in (w_ih, w_hh)]
     bias = unit.biases(b_ih, b_hh)
     bias[:count] *= scales[..., 0]
     loop, multiply = looped(unit.loop, dtype, total * size)
