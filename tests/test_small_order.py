@@ -37,6 +37,8 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "searchsorted on the left side": lambda lib, x: lib.searchsorted(x, x.flip(-1), side="left", out_int32=True),
     "bucketize": lambda lib, x: lib.bucketize(x, lib.tensor([-1.0, 0.0, 1.0, 2.5], dtype=x.dtype)),
     "bucketize into other numbers": lambda lib, x: lib.bucketize(x, lib.tensor([0, 1, 2]), right=True),
+    "bucketize a number, rounded as they are": lambda lib, x: lib.bucketize(0.1, x.flatten() * 0 + 0.1, right=True),
+    "search a number, rounded as they are": lambda lib, x: lib.searchsorted(x.flatten() * 0 + 0.1, 0.1, right=True),
 }
 
 

@@ -6,7 +6,8 @@ from typing import Any
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import int32, int64
 from ...._tensor import Tensor, from_array
-from ..ops.search import bisected, searched
+from ...common.elements import NUMBERS
+from ..ops.search import beside, bisected, searched
 from ..precision import to_opmath
 from . import FAST_PATHS, Row, fast_path
 
@@ -16,12 +17,15 @@ FEW = 16  #: values for which Python's bisection takes no longer than a call of 
 @fast_path
 def searchsorted(sequence: Any, values: Any, out_int32: bool = False, right: bool = False,
                  side: str | None = None) -> Tensor | None:
-    """Search numbers in a line of their dtype, or each row of them in one of its own."""
-    line = sequence._array
-    if (side is not None or values.__class__ not in TENSOR_TYPES or values._dtype is not sequence._dtype
-            or (line.ndim != 1 and (not line.ndim or line.shape[:-1] != values._array.shape[:-1]))):
+    """Search numbers, or a single one, in a line of their dtype, or each row of them in one of its own."""
+    line, is_tensor = sequence._array, values.__class__ in TENSOR_TYPES
+    if not is_tensor and values.__class__ not in NUMBERS:
         return None
-    line, given = to_opmath(line), to_opmath(values._array)
+    given = values._array if is_tensor else beside(line, values)
+    if side is not None or given.dtype != line.dtype or (
+            line.ndim != 1 and (not line.ndim or not given.ndim or line.shape[:-1] != given.shape[:-1])):
+        return None
+    line, given = to_opmath(line), to_opmath(given)
     ways = (bisected, searched) if given.size <= FEW else (searched, bisected)
     if (found := ways[0](line, given, right)) is None and (found := ways[1](line, given, right)) is None:
         return None
@@ -35,4 +39,5 @@ def bucketize(general: Row) -> Row:
                                                   else general(values, boundaries, *settings))
 
 
-FAST_PATHS.update({"searchsorted.Tensor": searchsorted, "bucketize.Tensor": bucketize})
+for _kind in ("Tensor", "Scalar"):
+    FAST_PATHS.update({f"searchsorted.{_kind}": searchsorted, f"bucketize.{_kind}": bucketize})

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...._base import loops
 from ...._base.errors import check
-from ...._dtype import bool_
-from ...common.half import part_for
+from ...._dtype import bool_, get_default_dtype
+from ...common.half import number_in, part_for
 from ..precision import to_opmath
 from ..rows import MOST, Prepared
 from . import AT_ONCE, CPU_KERNELS
@@ -95,7 +95,7 @@ def unique_consecutive(x: np.ndarray, return_inverse: bool = False, return_count
 def searchsorted(sequence: np.ndarray, values: Any, out_int32: bool = False, right: bool = False,
                  side: str | None = None, sorter: np.ndarray | None = None) -> np.ndarray:
     """Search all values at once by bisection, in ATen's steps: they decide where NaN ends up."""
-    values, right = to_opmath(np.asarray(values)), right or side == "right"
+    values, right = to_opmath(beside(sequence, values)), right or side == "right"
     if sorter is not None:
         check(not sorter.size or (sorter.min() >= 0 and sorter.max() < sequence.shape[-1]),
               "torch.searchsorted(): sorter index out of range")
@@ -116,6 +116,18 @@ def searchsorted(sequence: np.ndarray, values: Any, out_int32: bool = False, rig
         high = np.where(open_ & stop, middle, high)
         low = np.where(open_ & ~stop, middle + 1, low)
     return low.reshape(values.shape)
+
+
+def beside(sequence: np.ndarray, value: Any) -> np.ndarray:
+    """Return what is searched as an array; a number in the dtype that it and the sequence are promoted to."""
+    if value.__class__ is np.ndarray:
+        return value
+    kind, dtype = sequence.dtype.kind, sequence.dtype
+    if kind in "biu" and not isinstance(value, (int, np.integer)):
+        dtype = get_default_dtype().np
+    elif kind == "b" and not isinstance(value, bool):
+        dtype = np.dtype(np.int64)
+    return number_in(value, dtype)
 
 
 PASSES = 8  #: of NumPy, for a step of the bisection
