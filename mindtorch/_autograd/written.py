@@ -46,6 +46,7 @@ from keyword import iskeyword
 from typing import Any
 
 from .._base.generated import define
+from .._device import CPU as HOST
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, INFERENCE
 from .._dispatch.local import local
@@ -64,9 +65,10 @@ FACTS = {
 SOURCE = "{0}._grad_fn if {0}._base is None or {0}._attr_version == {0}._version_counter[0] else {0}.grad_fn"
 #: The names that all generated functions use.
 NAMES: dict[str, Any] = {
-    "AnomalyMode": AnomalyMode, "AUTOGRAD": AUTOGRAD, "FLOATING": FLOATING, "INFERENCE": INFERENCE, "Saved": Saved,
-    "TENSOR_TYPES": TENSOR_TYPES, "check_unchanged": check_unchanged, "freed": freed, "keep_list": keep_list,
-    "local": local, "new": new, "next_sequence_nr": next_sequence_nr, "save": save, "twin": twin,
+    "AnomalyMode": AnomalyMode, "AUTOGRAD": AUTOGRAD, "FLOATING": FLOATING, "HOST": HOST, "INFERENCE": INFERENCE,
+    "Saved": Saved, "TENSOR_TYPES": TENSOR_TYPES, "check_unchanged": check_unchanged, "freed": freed,
+    "keep_list": keep_list, "local": local, "new": new, "next_sequence_nr": next_sequence_nr, "save": save,
+    "twin": twin,
 }
 #: The generated functions' own variables.
 OWN = frozenset({"rest", "inner", "record_any", "mask", "links", "source", "edge", "node", "node_class", "plan",
@@ -206,7 +208,12 @@ def recording(found: Any) -> Callable[..., Callable[..., Any]]:
                  f"node.saved = plan.keep({given.call}) if plan.input_saves else plan.template.copy()"]
         has_outputs = ["if plan.output_saves:", "    node.save_outputs((result,))"]
     look.append(f"result = inner({given.call})")
-    if found.schema.returns != ("",):
+    if len(found.schema.returns) > 1:
+        look += connecting(len(found.schema.returns), found.row.outputs)
+        look += [*has_outputs[:1], "    node.save_outputs(result)"] if len(found.inputs) > 1 else (
+            ["node.save_outputs(result)"] * bool(has_outputs))
+        look.append("return result")
+    elif found.schema.returns != ("",):
         look.append("return finish(node, result)")
     else:
         look += ["if (array := result._array) is None or (dtype := result._dtype).category < FLOATING:",
@@ -216,6 +223,24 @@ def recording(found: Any) -> Callable[..., Callable[..., Any]]:
                  *has_outputs,
                  "return result"]
     return function("make", found.op.name, [*lines, *indented(look, 8), "    return record"], **names)
+
+
+def connecting(count: int, differentiable: Any) -> list[str]:
+    """Return the lines that connect several outputs to their node, of which those ``differentiable`` have a gradient,
+    or all if that is None.
+    """
+    outputs = [f"output_{number}" for number in range(count)]
+    facts = ", ".join([f"({output}._array.shape, {output}._dtype, HOST)" for output in outputs])
+    lines = [f"{', '.join(outputs)} = result",
+             f"if {' or '.join([f'{o}.__class__ not in TENSOR_TYPES or {o}._array is None' for o in outputs])}:",
+             "    return finish(node, result)",
+             f"node._several = {facts}"]
+    for number, output in enumerate(outputs):
+        if differentiable is None or number in differentiable:
+            lines += [f"if {output}._dtype.category >= FLOATING:",
+                      f"    {output}._grad_fn, {output}._output_nr, {output}._keys = "
+                      f"node, {number}, {output}._keys | AUTOGRAD"]
+    return lines
 
 
 def keeping(plan: Any, schema: Any, op: str) -> Callable[..., list[Any]]:

@@ -179,7 +179,7 @@ class Few:
         def run(x: Array, weight: Any, bias: Any) -> tuple[Array, Array, Array]:
             centred, middle, spread = self.moments(self.together(x))
             out = self.normal(centred, spread, weight, bias)
-            return out, middle[:, 0].reshape(each), spread[:, 0].reshape(each)
+            return out, middle[:, 0].copy().reshape(each), spread[:, 0].copy().reshape(each)  # new, as tensors own them
 
         return run
 
