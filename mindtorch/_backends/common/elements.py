@@ -30,6 +30,9 @@ def element(value: Any, dtype: np.dtype) -> np.ndarray:
     return number(value, dtype) if value and value.__class__ is not np.ndarray else np.asarray(value, dtype)
 
 
+together = lru_cache(1 << 10)(np.broadcast_shapes)
+
+
 def looped(family: dict[str, loops.Loop], given: tuple[Any, ...], numbers: tuple[int, ...] = ()) -> Any:
     """Compute a function of arrays of one dtype, which broadcast, and of numbers, by the loop of their dtype's letter,
     of half precision by bits; None without one.
@@ -45,7 +48,7 @@ def looped(family: dict[str, loops.Loop], given: tuple[Any, ...], numbers: tuple
                 if other.dtype is not dtype and other.dtype != dtype:
                     return None
                 if other.shape != shape and other.size > 1:  # they may broadcast to more elements
-                    shape = np.broadcast_shapes(shape, other.shape)
+                    shape = together(shape, other.shape)
                     size = prod(shape)
     if (ufunc := loop.ufunc(PASSES * (size + CALLS), numbers)) is None:
         return None
@@ -58,8 +61,8 @@ def looped(family: dict[str, loops.Loop], given: tuple[Any, ...], numbers: tuple
 def of_many(ufunc: np.ufunc, x: Any, *others: Any) -> np.ndarray:
     """Compute many elements, in steps of one element: the loop is called anew for each of other steps."""
     arrays = [np.asarray(other, x.dtype) for other in others]
-    shape = np.broadcast_shapes(x.shape, *[array.shape for array in arrays])
-    arrays.insert(0, np.broadcast_to(x, shape))
+    shape = together(x.shape, *[array.shape for array in arrays])
+    arrays.insert(0, x if x.shape == shape else np.broadcast_to(x, shape))
     if not all(array.flags.f_contiguous or array.shape != shape for array in arrays):
         arrays = [np.ascontiguousarray(array) if array.shape == shape else array for array in arrays]
     out = allocate(shape, x.dtype) if arrays[0].flags.c_contiguous else np.empty_like(arrays[0])
