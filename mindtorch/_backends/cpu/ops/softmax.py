@@ -11,7 +11,7 @@ from ...._base import loops
 from ...._dtype import DType
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
-from ...common.half import converted as as_dtype
+from ...common.half import FEW as FEW_HALVES, converted as as_dtype
 from ..precision import is_half, to_opmath
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS, reduction
@@ -141,8 +141,12 @@ def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: l
         rest, narrow = args[count:], args[0].dtype
         found = sure(*args)
         if found is None and not (is_half(args[0]) and isinstance(rest[-1], DType)):
-            inner = sure(*map(in_rows, args[:count]), *rest)
+            wide = [*map(in_rows, args[:count])]
+            inner = sure(*wide, *rest)
             if inner is not None and is_half(args[0]):
+                if wide[0].size < FEW_HALVES:
+                    dtype = wide[0].dtype
+                    return lambda *arrays: inner(*[x.astype(dtype, "C") for x in arrays]).astype(narrow)
                 return lambda *arrays: as_dtype(inner(*map(in_rows, arrays)), narrow)
             found = inner and (lambda *arrays: inner(*map(in_rows, arrays)))
         return found or (lambda *arrays: row(*arrays, *rest))
