@@ -9,6 +9,7 @@ import mindtorch
 from mindtorch._backends.cpu.plans import Plans
 from mindtorch._base import loops
 from mindtorch._base.loops import REPAID, Loop, machine_code
+from mindtorch._base.loops.chains import Chained
 
 from ..support import port, torch
 
@@ -26,6 +27,7 @@ def by_numpy(monkeypatch):
         with monkeypatch.context() as patched:
             patched.setattr(Loop, "compiled", lambda self, size: None)
             patched.setattr(Loop, "ufunc", lambda self, size, numbers=(): None)
+            patched.setattr(Chained, "ufunc", lambda self, size, args: None)
             return call()
 
     return run

@@ -121,10 +121,9 @@ def gradients_of_samples(t: Any, x: Any, mode: int) -> Any:
 
 
 ROUNDED = {
-    "sigmoid": lambda t, x: x.sigmoid(), "sigmoid in steps": lambda t, x: x[::2].sigmoid(),
     "erf": lambda t, x: x.erf(), "erfinv": lambda t, x: (x / (1 + x.abs())).erfinv(),
     "erfc": lambda t, x: x.erfc(), "lgamma": lambda t, x: x.lgamma(),
-    "silu": lambda t, x: t.nn.functional.silu(x), "asin": lambda t, x: (x / 6).asin(),
+    "asin": lambda t, x: (x / 6).asin(),
     "acos": lambda t, x: (x / 6).acos(), "atan": lambda t, x: x.atan(), "atan turned": lambda t, x: lines(x).t().atan(),
     "gelu": lambda t, x: t.nn.functional.gelu(x), "gelu_backward": lambda t, x: t.ops.aten.gelu_backward(x * 2, x),
     "softmax": lambda t, x: lines(x).softmax(1),

@@ -92,9 +92,9 @@ def test_small_tensors_and_few_large_ones_do_not_import_numba() -> None:
 
 
 def test_a_loop_that_is_kept_on_the_disk_is_loaded_without_numba() -> None:
-    assert Loop("silu").compiled(LARGE) is not None
+    assert Loop("atan").compiled(LARGE) is not None
     code = ("import sys, numpy as np; from mindtorch._base import loops; x = np.ones(9, np.float32)\n"
-            "loops.silu.compiled(loops.LARGE)(x, x); assert abs(x - 0.7310586).max() < 1e-6, x\n"
+            "loops.Loop('atan').compiled(loops.LARGE)(x, x); assert abs(x - 0.7853982).max() < 1e-6, x\n"
             "assert 'numba' not in sys.modules")
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -161,7 +161,7 @@ def test_a_loop_that_waits_computes_one_element_once_it_is_on_the_disk_or_repaid
 
 
 def test_another_loop_computes_all_large_arrays_and_no_small_one() -> None:
-    loop = Loop("silu")
+    loop = Loop("atan")
     assert loop.compiled(loops.LARGE - 1) is None
     assert loop.compiled(loops.LARGE) is not None
     assert loop.compiled(loops.LARGE - 1) is None
@@ -192,7 +192,7 @@ def test_programs_compute_small_tensors_by_loops_and_few_numbers_by_numpy(used) 
 
 def test_numpy_computes_where_numba_is_missing(monkeypatch, nothing_kept) -> None:
     monkeypatch.setattr(loops, "numba", lambda: None)
-    loop = Loop("silu")
+    loop = Loop("atan")
     assert loop.compiled(LARGE) is loop.compiled(LARGE) is None
 
 
@@ -200,9 +200,9 @@ def test_a_loop_that_cannot_be_compiled_is_told_once(monkeypatch, nothing_kept) 
     def fail() -> None:
         raise ValueError("no such instruction")
 
-    monkeypatch.setitem(bodies.LOOPS, "silu", fail)
-    loop = Loop("silu")
-    with pytest.warns(RuntimeWarning, match="could not compile the loop silu.*no such instruction"):
+    monkeypatch.setitem(bodies.LOOPS, "atan", fail)
+    loop = Loop("atan")
+    with pytest.warns(RuntimeWarning, match="could not compile the loop atan.*no such instruction"):
         assert loop.compiled(LARGE) is None
     assert loop.compiled(LARGE) is None
 
@@ -216,17 +216,17 @@ def test_a_loop_that_cannot_be_kept_on_the_disk_is_compiled_all_the_same(monkeyp
 
 
 def test_an_interrupt_waits_until_a_loop_is_compiled(monkeypatch, nothing_kept) -> None:
-    code = bodies.LOOPS["silu"]()
+    code = bodies.LOOPS["atan"]()
 
     def make() -> bytes:
         signal.raise_signal(signal.SIGINT)
         return code
 
-    monkeypatch.setitem(bodies.LOOPS, "silu", make)
-    loop = Loop("silu")
+    monkeypatch.setitem(bodies.LOOPS, "atan", make)
+    loop = Loop("atan")
     with pytest.raises(KeyboardInterrupt):
         loop.compiled(LARGE)
-    monkeypatch.setitem(bodies.LOOPS, "silu", None)  # it need not be made again
+    monkeypatch.setitem(bodies.LOOPS, "atan", None)  # it need not be made again
     assert loop.compiled(LARGE) is not None
 
 

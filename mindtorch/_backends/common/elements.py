@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._base import loops
+from ..._base.loops.chains import Chained
 from ..._storage import allocate
 from .blocks import LARGE, compute
 
@@ -89,4 +90,25 @@ def by_loop(name: str, function: Callable[..., Any], *defaults: Any) -> Looped:
         found = looped(family, (x, *(others or defaults)))
         return function(x, *others) if found is None else found
 
+    return Looped(row)
+
+
+def chained(function: Callable[..., Any], plain: Callable[..., Any] | None = None) -> Looped:
+    """Return the row of a function of elements, written in ufuncs, which makes a new array, by one ufunc where there is
+    one; until then, by ``plain``, or by the function itself.
+    """
+    made, by_numpy = Chained(function), plain or function
+
+    @wraps(function)
+    def row(*args: Any) -> Any:
+        size = args[0].size
+        if (ufunc := made.ufunc(PASSES * (size + CALLS), args)) is None:
+            return by_numpy(*args)
+        arrays = args if ufunc.nin == len(args) else [x for x in args if x.__class__ is np.ndarray]
+        return ufunc(*arrays) if size < FEW else of_many(ufunc, *arrays)
+
+    def into(*args: Any, out: np.ndarray) -> None:
+        out[...] = row(*args)
+
+    row.into = into  # type: ignore[attr-defined]
     return Looped(row)

@@ -9,6 +9,9 @@ if another one is. A loop that rounds differently computes all arrays of at leas
 replaces many passes) and no smaller ones, so that results do not depend on earlier calls. In programs of
 ``torch.compile`` such loops begin at ``FEW`` elements. A few loops compute even one number, once they are on the disk.
 
+Functions of elements that NumPy's ufuncs express are ``chains`` of its own inner loops, which have the same bits at any
+size and take no compilation.
+
 ``Loop.ufunc`` makes a ufunc of a loop of vectors, with NumPy's broadcasting and strides, and as fast as NumPy's own.
 
 Loops release Python's lock, so ``blocks`` may run them on several threads; they write only to given arrays. A signal
@@ -235,8 +238,6 @@ arithmetic_of_lines = {
     "subtract": (Loop("subtract_lines", True), Loop("subtract_from_lines", True)),
     "divide": (Loop("divide_by_lines", True), Loop("divide_lines", True))}
 box_muller = Loop("box_muller", True)
-sigmoid, silu, silu_backward = Loop("sigmoid"), Loop("silu"), Loop("silu_backward")
-hardswish_backward = Loop("hardswish_backward", True)
 #: Of which NumPy's vectors lose up to three units in the last place, in as much time.
 angles = {np.arcsin: Loop("asin", least=LARGE >> 1), np.arccos: Loop("acos", least=LARGE >> 1),
           np.arctan: Loop("atan", least=LARGE >> 1)}

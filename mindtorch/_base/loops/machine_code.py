@@ -295,15 +295,19 @@ def ufuncs(engine: Any, dtypes: list[np.dtype], kinds: list[str]) -> Callable[..
         given = np.zeros(max(len(kinds), 1), np.int64)
         for i, (number, kind) in enumerate(zip(numbers, kinds, strict=True)):
             given[i:i + 1].view(kind)[0] = number
-        function, data = (np.array([place], np.uintp) for place in (
-            engine.get_function_address("entrance_of_lines"), given.ctypes.data))
-        types = bytes([dtype.num for dtype in dtypes])
-        _kept.append((engine, given, function, data, types))
-        counts, identity = (1, len(dtypes) - 1, 1), -1  # of dtypes, inputs and outputs; none
-        made: np.ufunc = maker()(function.ctypes.data, data.ctypes.data, types, *counts, identity, b"loop", b"", 0)
-        return made
+        return ufunc_of(engine.get_function_address("entrance_of_lines"), given, dtypes, engine)
 
     return ufunc
+
+
+def ufunc_of(address: int, given: np.ndarray, dtypes: Sequence[np.dtype], kept: Any) -> np.ufunc:
+    """Return the ufunc of an inner loop and its data, whose dtypes' last is the output's. Keeps what they point to."""
+    function, data = (np.array([place], np.uintp) for place in (address, given.ctypes.data))
+    types = bytes([dtype.num for dtype in dtypes])
+    _kept.append((kept, given, function, data, types))
+    counts, identity = (1, len(dtypes) - 1, 1), -1  # of dtypes, inputs and outputs; none
+    made: np.ufunc = maker()(function.ctypes.data, data.ctypes.data, types, *counts, identity, b"loop", b"", 0)
+    return made
 
 
 #: LLVM's text of the function that calls ``entrance_of_places`` of one loop after the other, given a tuple of arrays,

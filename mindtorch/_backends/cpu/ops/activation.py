@@ -2,32 +2,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import e, erfc, isfinite, log2, pi, sqrt
+from math import e, log2, pi, sqrt
 from typing import Any
 
 import numpy as np
 
 from ...._base import loops
+from ...._base.loops.chains import polynomial
 from ...._base.loops.coefficients import ARTANH_ERF, float32s
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
-from ...common.elements import by_loop, element, number
+from ...common.elements import Looped, by_loop, chained, number
 from ...common.half import converted as as_dtype, number_in
 from ...random import sampling
 from ...random.default import default_generator
 from ..precision import is_half, to_opmath
 from . import AT_ONCE, CPU_KERNELS
 from .comparison import INTEGERS, chosen, clamped, extreme
-from .pointwise import copysign, exp_of, has_vectors, in_blocks, sigmoid
-from .special import scipy_function
+from .pointwise import has_vectors, in_blocks, sigmoid
+from .special import erfc
 
-ndtr = scipy_function("ndtr")
 #: The exponents of e and of 2 that are -2 times the artanh of erf.
 OF_EXP, OF_EXP2 = (float32s(*(-2 * base * float(c) for c in ARTANH_ERF)) for base in (1, log2(e)))
 TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # of gelu's approximation by tanh
 
 
-SHORTEST, SQRT_HALF = 32, sqrt(0.5)  #: elements for which Python's functions take less time than NumPy's many calls
+SQRT_HALF = sqrt(0.5)
 FEW = 100  #: up to this many elements, NumPy's call overhead dominates
 
 
@@ -84,18 +84,7 @@ def relu(x: Any) -> Any:
 
 
 def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
-    if not isfinite(alpha):  # 0 times it would be NaN on the other side
-        return np.where(x >= 0, x * scale, np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale)).astype(x.dtype)
-    zero, factor = ZEROS[x.dtype], alpha * scale
-    if x.size < SHORT:
-        above, below = np.maximum(x, zero), np.minimum(x, zero)
-    else:
-        above, below = x.clip(zero, INFINITIES[x.dtype]), x.clip(-INFINITIES[x.dtype], zero)
-    if input_scale != 1:
-        below = below * input_scale
-    below = np.expm1(below)
-    out = (above if scale == 1 else above * scale) + (below if factor == 1 else below * factor)
-    return copysign(out, x) if factor >= 0 < scale else out  # the sum of two zeros has lost the sign
+    return np.where(x >= 0, x * scale, np.expm1(x * input_scale) * (alpha * scale))
 
 
 #: The values where ``|x|`` exceeds ``lambd``, rounded to the dtype; 0 elsewhere.
@@ -111,76 +100,52 @@ def threshold(x: Any, threshold: Any, value: Any) -> Any:
 
 def elu_backward(grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Any) -> Any:
     below = x + alpha * scale if is_result else np.exp(x * input_scale) * (alpha * scale)
-    below = np.asarray(below if input_scale == 1 else below * input_scale)
-    return grad * chosen(np.less_equal(x, 0), below, np.asarray(scale, below.dtype))
+    return grad * np.where(x <= 0, below * input_scale, scale)
 
 
-def normal_cdf(x: Any, out: Any = None) -> Any:
-    """Return the normal distribution function. float32 uses a fit as exact as PyTorch's, 20 times as fast as SciPy: the
-    sigmoid of a polynomial, where nothing cancels.
+def normal_cdf(x: Any) -> Any:
+    """Return the normal distribution function. float32 uses a fit as exact as PyTorch's: the sigmoid of a polynomial,
+    where nothing cancels.
     """
-    if x.size <= SHORTEST:
-        found = np.array([0.5 * erfc(y * -SQRT_HALF) for y in x.ravel().tolist()], x.dtype).reshape(x.shape)
-        return found if out is None else np.positive(found, out)
     if x.dtype != np.float32:
-        return np.asarray(ndtr(x, out=out))  # SciPy returns a number for a 0-d array
-    square, out = allocate(x.shape, x.dtype), allocate(x.shape, x.dtype) if out is None else out
-    np.multiply(x, x, out=square)
+        return erfc(x * -SQRT_HALF) * 0.5
     exp, coefficients = (np.exp2, OF_EXP2) if has_vectors("exp2") else (np.exp, OF_EXP)
-    np.multiply(square, coefficients[0], out=out)
-    for coefficient in coefficients[1:-1]:
-        out += coefficient
-        out *= square
-    out += coefficients[-1]
-    out *= x
-    exp(out, out=out)
-    out += 1
-    return np.divide(1, out, out=out)
+    return 1 / (exp(polynomial(x * x, coefficients) * x) + 1)
 
 
-def gelu(x: Any, approximate: str = "none", out: Any = None) -> Any:
-    if approximate == "tanh":
-        out = np.asarray(np.multiply(x, x, out=out))  # (1 + tanh(y)) / 2 is the sigmoid of 2 y, where nothing cancels
-        cubic, scale, one = (number(value, x.dtype) for value in (2 * TANH_SCALE * TANH_CUBIC, 2 * TANH_SCALE, 1))
-        np.add(np.multiply(out, cubic, out), scale, out)
-        exp_of(np.multiply(out, x, out), out, -1)
-        return np.divide(x, np.add(out, one, out), out)
-    out = normal_cdf(x, out)
-    np.multiply(out, x, out=out)
-    if x.dtype == np.float32:
-        lose_infinity(x, out)
-    return out
+def gelu_of(x: Any, approximate: str, loses_infinity: bool) -> Any:
+    if approximate == "tanh":  # (1 + tanh(y)) / 2 is the sigmoid of 2 y, where nothing cancels
+        return x / (1 + np.exp(x * (x * x * (-2 * TANH_SCALE * TANH_CUBIC) - 2 * TANH_SCALE)))
+    out = normal_cdf(x) * x
+    return out - (x - x) if loses_infinity else out  # which keeps the sign of zero
 
 
-def lose_infinity(x: Any, out: Any) -> None:
-    """Write NaN for infinity among several contiguous elements, as oneDNN does, which computes PyTorch's float32."""
-    if x.size > 1 and x.flags.c_contiguous and not x.max() < np.inf:
-        out[x == np.inf] = np.nan
+gelu_row = chained(gelu_of)
 
 
-def gelu_backward(grad: Any, x: Any, approximate: str = "none", out: Any = None) -> Any:
+def gelu(x: Any, approximate: str = "none") -> Any:
+    """Compute GELU. Among several contiguous elements of float32, infinity becomes NaN, as in oneDNN, which computes
+    PyTorch's.
+    """
+    return gelu_row(x, approximate, x.dtype == np.float32 and x.size > 1 and x.flags.c_contiguous)
+
+
+def gelu_backward(grad: Any, x: Any, approximate: str = "none") -> Any:
     if approximate == "tanh":
         tanh = np.tanh(TANH_SCALE * (x + TANH_CUBIC * x * x * x))
         inner = TANH_SCALE * (1 + 3 * TANH_CUBIC * x * x)
-        return np.multiply(grad, 0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * inner, out=out)
-    out, density = normal_cdf(x, out), np.asarray(np.multiply(x, x))
-    density *= -0.5
-    np.exp(density, out=density)
-    density *= x
-    density *= 1 / sqrt(2 * pi)
-    out += density
-    return np.multiply(out, grad, out=out if np.broadcast_shapes(out.shape, np.shape(grad)) == out.shape else None)
+        return grad * (0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * inner)
+    return grad * (normal_cdf(x) + x * (np.exp(x * x * -0.5) * (1 / sqrt(2 * pi))))
 
 
-def silu(x: Any, out: Any = None) -> Any:
-    out = exp_of(x, out, -1)
-    np.add(out, number(1, x.dtype), out)
-    return np.divide(x, out, out)
+def silu(x: Any) -> Any:
+    return x / (1 + np.exp(-x))
 
 
 def silu_backward(grad: Any, x: Any) -> Any:
-    y = sigmoid(x)
-    return grad * np.conj(y * (1 + x * (1 - y)))
+    y = 1 / (1 + np.exp(-x))
+    slope = y * (1 + x * (1 - y))
+    return grad * (np.conj(slope) if x.dtype.kind == "c" else slope)
 
 
 def up_to_six(x: Any) -> Any:
@@ -220,23 +185,23 @@ def clipped(x: Any, low: Any, high: Any) -> Any:
     return x.clip(low, high, out=x) if x.size >= SHORT else np.minimum(high, np.maximum(low, x))
 
 
-def hardswish_backward(grad: Any, x: Any) -> Any:
-    inside = np.less(x, 3) if x.size < 32 else ~np.greater_equal(x, 3)  # NaN is inside in PyTorch's vectors
-    return zeroed(chosen(inside, np.asarray(grad * (x / 3 + 0.5)), grad), np.less_equal(x, -3))
+def hardswish_backward_of(grad: Any, x: Any, has_vectors: bool) -> Any:
+    """Compute the derivative of hardswish. NaN is inside in PyTorch's vectors only."""
+    inside = grad * (x / 3 + 0.5)
+    return np.where(x <= -3, 0, np.where(x >= 3, grad, inside) if has_vectors else np.where(x < 3, inside, grad))
+
+
+hardswish_backward_row = chained(hardswish_backward_of, in_blocks(hardswish_backward_of, 2))
 
 
 def softplus(x: Any, beta: Any = 1, threshold: Any = 20) -> Any:
-    bound = element(threshold, x.dtype)
-    if beta == 1:  # skip both factors
-        return np.where(np.greater(x, bound), x, np.log1p(np.exp(x)))
-    factor = element(beta, x.dtype)
-    scaled = x * factor
-    return np.where(np.greater(scaled, bound), x, np.log1p(np.exp(scaled)) / factor)
+    scaled = x * beta
+    return np.where(scaled > threshold, x, np.log1p(np.exp(scaled)) / beta)
 
 
 def softplus_backward(grad: Any, x: Any, beta: Any, threshold: Any) -> Any:
     scaled = x * beta
-    return np.where(np.greater(scaled, threshold), grad, grad * sigmoid(scaled))
+    return np.where(scaled > threshold, grad, grad * (1 / (1 + np.exp(-scaled))))
 
 
 def mish(x: Any) -> Any:
@@ -245,17 +210,18 @@ def mish(x: Any) -> Any:
 
 def mish_backward(grad: Any, x: Any) -> Any:
     tanh = np.tanh(softplus(x))
-    return grad * (tanh + x * sigmoid(x) * ((1 - tanh) * (1 + tanh)))  # which cancels less than 1 - tanh**2
+    return grad * (tanh + x * (1 / (1 + np.exp(-x))) * ((1 - tanh) * (1 + tanh)))  # which cancels less than 1 - tanh**2
 
 
-def log_sigmoid_forward(x: Any) -> Any:
-    buffer = np.exp(-np.abs(x))
-    return np.minimum(x, ZEROS[x.dtype]) - np.log1p(buffer), buffer
+def log_sigmoid(x: Any) -> Any:
+    return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
+
+
+log_sigmoid_row, decay = chained(log_sigmoid), chained(lambda x: np.exp(-np.abs(x)))
 
 
 def log_sigmoid_backward(grad: Any, x: Any, buffer: Any) -> Any:
-    below = np.less(x, 0)
-    return grad * np.where(below, 1 - buffer / (1 + buffer), buffer / (1 + buffer))
+    return grad * np.where(x < 0, 1 - buffer / (1 + buffer), buffer / (1 + buffer))
 
 
 def in_opmath(row: Callable[..., Any]) -> Callable[..., Any]:
@@ -332,33 +298,34 @@ def rrelu_backward(grad: Any, x: Any, noise: Any, lower: Any, upper: Any, traini
     return grad * noise if training and upper - lower > 1e-6 else leaky(grad, x, (lower + upper) / 2)
 
 
-CPU_KERNELS.add(elu_backward, leaky_relu, log_sigmoid_backward, rrelu_with_noise)
+CPU_KERNELS.add(leaky_relu, rrelu_with_noise)
 CPU_KERNELS.update({
     "relu": relu,
     "hardtanh": hardtanh,
     "hardtanh_backward": lambda grad, x, low, high: zeroed(grad, np.less_equal(x, low) | np.greater_equal(x, high)),
-    "elu": in_blocks(elu),
-    "celu": in_blocks(lambda x, alpha=1.0: elu(x, alpha, 1, 1 / alpha)),
-    "gelu": in_blocks(gelu, writes=True, loop=loops.gelu, settings=("none",)),
-    "gelu_backward": in_blocks(gelu_backward, 2, writes=True, loop=loops.gelu_backward, settings=("none",)),
-    "silu": in_blocks(silu, writes=True, loop=loops.silu),
-    "silu_backward": in_blocks(silu_backward, 2, loop=loops.silu_backward),
-    "mish": in_blocks(mish),
-    "mish_backward": in_blocks(mish_backward, 2),
+    "elu": (elu_row := chained(elu, in_blocks(elu))),
+    "celu": Looped(lambda x, alpha=1.0: elu_row(x, alpha, 1, 1 / alpha)),
+    "elu_backward": chained(elu_backward),
+    "silu": chained(silu, in_blocks(silu)),
+    "mish": chained(mish, in_blocks(mish)),
+    "softplus": chained(softplus, in_blocks(softplus)),
+    "log_sigmoid_backward": chained(log_sigmoid_backward),
+    **{function.__name__: chained(function, in_blocks(function, 2)) for function in (
+        silu_backward, mish_backward, softplus_backward)},
+    "gelu": in_blocks(gelu, loop=loops.gelu, settings=("none",)),
+    "gelu_backward": in_blocks(chained(gelu_backward).function, 2, loop=loops.gelu_backward, settings=("none",)),
+    "hardswish_backward": Looped(lambda grad, x: hardswish_backward_row(grad, x, x.size >= 32)),
     "hardsigmoid": by_loop("hardsigmoid", in_blocks(hardsigmoid)),
     "hardsigmoid_backward": lambda grad, x: within(grad * np.float32(1 / 6), x, -3, 3),  # as ATen rounds it
     "hardswish": by_loop("hardswish", in_blocks(hardswish)),
-    "hardswish_backward": in_blocks(hardswish_backward, 2, loop=loops.hardswish_backward),
     "leaky_relu_backward": lambda grad, x, slope, is_result: leaky(grad, x, slope),
-    "softplus": in_blocks(softplus),
-    "softplus_backward": in_blocks(softplus_backward, 2),
     "softshrink": by_loop("softshrink", in_blocks(softshrink), 0.5),
     "softshrink_backward": outside,
     "hardshrink": lambda x, lambd=0.5: outside(x, x, lambd),
     "hardshrink_backward": outside,
     "threshold": by_loop("threshold", threshold),
     "threshold_backward": threshold_backward,
-    "log_sigmoid_forward": in_opmath(log_sigmoid_forward),
+    "log_sigmoid_forward": in_opmath(lambda x: (log_sigmoid_row(x), decay(x))),
     "glu": in_opmath(glu),
     "glu_backward": in_opmath(glu_backward),
     "_prelu_kernel": lambda x, weight: leaky(x, x, weight),
@@ -366,4 +333,4 @@ CPU_KERNELS.update({
     "rrelu_with_noise_backward": in_opmath(rrelu_backward),
 })
 AT_ONCE.update({"prelu": at_once(prelu), "relu6": at_once(lambda x: hardtanh(x, 0, 6)),
-                "log_sigmoid": at_once(lambda x: log_sigmoid_forward(x)[0])})
+                "log_sigmoid": at_once(log_sigmoid_row)})

@@ -16,7 +16,7 @@ from ...._base import loops
 from ...._base.errors import C_NAMES, check
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
-from ...common.elements import Looped, by_loop, looped, number
+from ...common.elements import Looped, by_loop, chained, looped, number
 from ...common.half import number_in
 from ...common.pointwise import PreparedUfunc
 from . import CPU_KERNELS
@@ -217,12 +217,8 @@ def ldexp(x: Any, exponent: Any) -> Any:
 
 
 def sinc(x: Any) -> Any:
-    y = np.multiply(x, number(pi, x.dtype))
-    out = np.asarray(np.sin(y))
-    np.divide(out, y, out)
-    if np.count_nonzero(zeros := np.equal(x, number(0, x.dtype))):
-        out[zeros] = 1
-    return out
+    y = x * pi
+    return np.where(x == 0, 1, np.sin(y) / y)
 
 
 def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False, loop: loops.Loop | None = None,
@@ -303,10 +299,11 @@ def exp_of(x: Any, out: Any, sign: int = 1) -> Any:
     return np.exp(x, out)
 
 
-def sigmoid(x: Any, out: Any = None) -> Any:
-    out, one = exp_of(x, out, -1), number(1, x.dtype)
-    np.add(out, one, out)
-    return np.divide(one, out, out)
+def sigmoid_of(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+sigmoid = chained(sigmoid_of, in_blocks(sigmoid_of))
 
 
 def by_vectors(exp: Any, scale: float, slow: Any) -> Callable[[Any, Any], Any]:
@@ -398,7 +395,7 @@ def complex_(real: Any, imag: Any) -> Any:
     return out
 
 
-CPU_KERNELS.add(sgn, sinc, np.sqrt, np.exp, np.exp2, np.expm1, np.log, np.log2,
+CPU_KERNELS.add(sgn, np.sqrt, np.exp, np.exp2, np.expm1, np.log, np.log2,
                 np.log10, log1p, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh,
                 np.gcd, np.lcm)
 CPU_KERNELS.update({
@@ -432,9 +429,10 @@ CPU_KERNELS.update({
     "signbit": of_kinds("fiV", lambda x: np.signbit(x) if x.dtype.kind == "f" else np.less(x, 0), False),
     "reciprocal": lambda x: 1 / x,
     "rsqrt": rsqrt,
-    "sigmoid": in_blocks(sigmoid, writes=True, loop=loops.sigmoid),
-    "sigmoid_backward": lambda grad, output: grad * np.conj((1 - output) * output),
-    "tanh_backward": lambda grad, output: grad * np.conj(1 - output * output),
+    "sigmoid": sigmoid,
+    "sinc": chained(sinc),
+    "sigmoid_backward": chained(lambda grad, output: grad * np.conj((1 - output) * output)),
+    "tanh_backward": chained(lambda grad, output: grad * np.conj(1 - output * output)),
     "ceil": np.ceil,
     "floor": np.floor,
     "trunc": np.trunc,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...._base import loops
+from ...._base.loops.chains import polynomial
 from ...._base.loops.coefficients import ARTANH_ERF, ERFINV, ERFINV_FAR, float32s
 from ...common.elements import looped
 from ...common.half import converted
@@ -22,15 +23,6 @@ WIDE = 4  #: beyond it erf is 1 in float32
 SINGLE_ERFINV, SINGLE_ERFINV_FAR = float32s(*ERFINV), float32s(*ERFINV_FAR)
 #: ARTANH_ERF for erf(x), not erf(x / sqrt(2)).
 ARTANH_ERF_OF = float32s(*(float(a) * 2 ** (len(ARTANH_ERF) - i + 0.5) for i, a in enumerate(ARTANH_ERF, 1)))
-
-
-def polynomial(x: Any, coefficients: tuple[Any, ...]) -> Any:
-    out = x * coefficients[0]
-    for coefficient in coefficients[1:-1]:
-        out += coefficient
-        out *= x
-    out += coefficients[-1]
-    return out
 
 
 def scipy_function(name: str) -> Callable[..., Any]:
@@ -48,8 +40,8 @@ def scipy_function(name: str) -> Callable[..., Any]:
     return row
 
 
-airy, erf_of_any, erfinv_within, gammainc, gammaincc, gammaln, psi, zeta = map(
-    scipy_function, ("airy", "erf", "erfinv", "gammainc", "gammaincc", "gammaln", "psi", "zeta"))
+airy, erfc, erf_of_any, erfinv_within, gammainc, gammaincc, gammaln, psi, zeta = map(
+    scipy_function, ("airy", "erfc", "erf", "erfinv", "gammainc", "gammaincc", "gammaln", "psi", "zeta"))
 
 
 def erf(x: Any) -> Any:

@@ -74,12 +74,6 @@ def silu_backward_of(grad: Any, x: Any) -> Any:
 
 
 @njit
-def hardswish_backward_of(grad: Any, x: Any) -> Any:
-    inside = grad if x >= f32(3) else grad * (x / f32(3) + f32(0.5))
-    return f32(0) if x <= f32(-3) else inside
-
-
-@njit
 def normal_cdf(x: Any) -> Any:
     """Return the ``sigmoid`` of a polynomial."""
     return f32(1) / (f32(1) + power_of_two(x * polynomial(x * x, EXPONENT)))
@@ -115,14 +109,10 @@ def erfinv_of(x: Any) -> Any:
 
 
 of_each("cube", njit(lambda x: x * x * x))
-of_each("sigmoid", sigmoid_of)
-of_each("silu", silu_of)
 of_each("gelu", gelu_of)
 of_each("erf", erf_of)
 of_each("erfinv", erfinv_of)
 of_each("gelu_backward", gelu_backward_of, 2)
-of_each("silu_backward", silu_backward_of, 2)
-of_each("hardswish_backward", hardswish_backward_of, 2)
 
 
 @loop("float32[::1]", "float32[::1]", "float32", "float32")

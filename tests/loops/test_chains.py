@@ -1,0 +1,115 @@
+"""Chains of NumPy's inner loops: the bits of NumPy, whichever computes."""
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mindtorch
+from mindtorch._backends.cpu.ops import CPU_KERNELS
+from mindtorch._base.loops import chains
+from mindtorch._base.loops.chains import Chain, Chained, polynomial
+
+from .support import SPECIAL
+
+#: Arguments after the arrays, of which there are as many as the operator's name says, by the operator's name.
+UNARY = {"sigmoid": (), "silu": (), "mish": (), "softplus": (2.0, 3.0), "elu": (1.5, 2.0, 0.5), "celu": (0.7,),
+         "sinc": (), "gelu": ("tanh",), "log_sigmoid_forward": ()}
+BINARY = {"sigmoid_backward": (), "tanh_backward": (), "silu_backward": (), "mish_backward": (),
+          "softplus_backward": (2.0, 3.0), "hardswish_backward": (), "gelu_backward": ("none",)}
+
+
+@pytest.fixture
+def soon(monkeypatch) -> None:
+    """Let chains begin at once."""
+    monkeypatch.setattr(Chained, "left", -1)
+    monkeypatch.setattr(chains, "TRACED", -1)
+
+
+def numbers(count: int, kind: str, seed: int = 1) -> np.ndarray:
+    made = np.random.default_rng(seed).normal(size=count) * 4
+    made[:len(SPECIAL)] = SPECIAL[:count]
+    return np.roll(made, seed).astype(kind)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("name", [*UNARY, *BINARY])
+def test_a_chain_computes_the_bits_of_numpy(name, kind, soon, by_numpy) -> None:
+    rest = UNARY.get(name, BINARY.get(name))
+
+    def compute(*arrays: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return CPU_KERNELS[name](*arrays[:1 + (name in BINARY)], *rest)
+
+    for count in (1, 3, 31, 511, 513, 3000):
+        x, y = numbers(count, kind), numbers(count, kind, 5)
+        for given in ((x, y), (x[::-1], y[::-1]), (np.broadcast_to(x[:1], x.shape), y)):
+            found, wanted = compute(*given), by_numpy(partial(compute, *given))
+            np.testing.assert_array_equal(found, wanted)
+            np.testing.assert_array_equal(np.signbit(found)[~np.isnan(found)], np.signbit(wanted)[~np.isnan(wanted)])
+
+
+def test_a_chain_begins_in_the_middle_of_a_process_and_serves_all_calls_alike(monkeypatch) -> None:
+    monkeypatch.setattr(Chained, "left", 1000)
+    monkeypatch.setattr(chains, "TRACED", 500)
+    monkeypatch.setattr(chains.machine_code, "is_ready", lambda: False)
+    traced = list[Any]()
+
+    def function(x: Any, by: Any) -> Any:
+        if x.__class__ is not np.ndarray:
+            traced.append(by)
+        return np.exp(x) * by + 1
+
+    chained, x = Chained(function), np.linspace(-1, 1, 7)
+    assert [chained.ufunc(300, (x, by)) is not None for by in (2.0, 2.0, 2.0, 2.0, 3.0, 3.0, 2)] == [
+        False, False, False, True, False, True, False]
+    assert traced == [2.0, 3.0]
+    np.testing.assert_array_equal(chained.ufunc(300, (x, 3.0))(x), function(x, 3.0))
+
+
+def test_a_function_that_looks_at_elements_is_left_to_numpy(soon) -> None:
+    chained = Chained(lambda x: x + 1 if x > 0 else x)
+    with pytest.warns(RuntimeWarning, match="no chain of <lambda>.*has no truth value"):
+        assert chained.ufunc(1, (np.ones(1),)) is None
+    assert chained.ufunc(1, (np.ones(1),)) is None
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_a_polynomial_and_a_selection_are_steps_of_a_chain(kind) -> None:
+    coefficients = tuple(np.arange(1, 6).astype(kind) / 7)
+
+    def function(x: Any, y: Any) -> Any:
+        x += 1
+        return np.where(x > y, polynomial(x, coefficients), y) / (x - y)
+
+    x, y = numbers(700, kind), numbers(700, kind, 2)
+    chain = Chain(function, (x, y))
+    assert len(chain.steps) == 6  # among them one polynomial
+    ufunc = chain.ufunc()
+    with np.errstate(all="ignore"):
+        wanted = function(x.copy(), y)
+        for step in (1, 2, -3):
+            np.testing.assert_array_equal(ufunc(x[::step], y[::step]), wanted[::step])
+        np.testing.assert_array_equal(ufunc(x[:, None], y[:9]), function(x[:, None].copy(), y[:9]))
+        np.testing.assert_array_equal(ufunc(x, y, out=x), wanted)  # each element is read before it is written
+
+
+def test_a_chain_that_only_returns_its_operand_copies_it() -> None:
+    x = np.arange(3.0)
+    found = Chain(lambda x: x, (x,)).ufunc()(x)
+    assert found is not x
+    np.testing.assert_array_equal(found, x)
+
+
+def test_a_ufunc_that_would_convert_is_no_step() -> None:
+    with pytest.raises(TypeError, match="has no inner loop of float32, float64 and one result"):
+        Chain(lambda x, y: x * y, (np.ones(1, np.float32), np.ones(1)))
+
+
+def test_elements_of_programs_have_the_bits_that_few_have(soon) -> None:
+    x = mindtorch.tensor(numbers(3000, "float32"))
+    for function in (mindtorch.sigmoid, mindtorch.nn.functional.silu, mindtorch.nn.functional.mish):
+        whole = function(x)
+        assert mindtorch.equal(mindtorch.cat([function(part) for part in x.split(7)]).nan_to_num(), whole.nan_to_num())
