@@ -243,8 +243,12 @@ def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], m
     other = _older_form(name, args, kwargs, method)
     if other is not None:
         return resolve_overload(name, *other, method=False, out=out)
-    if len(overloads) == 1:
-        message, kind, facts = reasons[0]
+    count = len(args) + len(kwargs)
+    plausible = [reason for reason, op in zip(reasons, overloads, strict=True)
+                 if sum(p.default is REQUIRED for p in op.schema.parameters) <= count
+                 <= len(op.schema.parameters) + ("out" in op.flags)]
+    if len(overloads) == 1 or len(plausible) == 1:
+        message, kind, facts = (plausible or reasons)[0]
         raise about(TypeError(message), kind, **facts)
     got = ", ".join([*[a.__class__.__name__ for a in args[method:]],
                      *[f"{k}={v.__class__.__name__}" for k, v in kwargs.items()]])
