@@ -88,9 +88,10 @@ def definitions(name: str, packet: list[Any], method: bool, spelling: str = "") 
             parts += ["*"] * ("*" not in parts) + [f"out: {outputs} | None = ..."]
         returned = signature.return_type(op).replace("bool", "_bool").replace("complex", "_Number")
         texts.append(f"({', '.join(parts)}) -> {returned}")
-        if method and signature.takes_varargs(schema):
+        if signature.takes_varargs(schema, method):
             listed = next(given for given, parameter in names.items() if parameter.is_list)
-            texts.append(f"(self, *{listed}: _int) -> {returned}")
+            options = ", ".join(parts[parts.index("*") + 1:]) if "*" in parts else ""
+            texts.append(f"({'self, ' * method}*{listed}: _int{', ' * bool(options)}{options}) -> {returned}")
     texts = list(dict.fromkeys(texts))
     indent = "    " if method else ""
     document = "\n".join(f"{indent}    {line}".rstrip() for line in
@@ -141,7 +142,9 @@ def stub_of(function: ast.FunctionDef, name: str, indent: str = "") -> str:
     arguments = function.args
     for decorator in function.decorator_list:
         if isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") == "options_of":
-            factory, own = made_by(decorator.args[0].id), {a.arg for a in arguments.args + arguments.kwonlyargs}
+            made = definitions(name, overloads(decorator.args[0].id, False), False)
+            factory: Any = ast.parse(made).body[0]
+            own = {a.arg for a in arguments.args + arguments.kwonlyargs}
             for argument, default in zip(factory.args.kwonlyargs, factory.args.kw_defaults, strict=True):
                 if argument.arg not in own:
                     arguments.kwonlyargs.append(argument)
@@ -159,11 +162,18 @@ def stub_of(function: ast.FunctionDef, name: str, indent: str = "") -> str:
             f'{indent}    """{body}"""\n'.replace("\n\n", "\n"))
 
 
-def made_by(name: str) -> ast.FunctionDef:
-    """Return the definition of a factory."""
-    return next(node for path in sorted((ROOT / "_creation").glob("*.py"))
-                for node in tree(f"_creation/{path.name}").body
-                if isinstance(node, ast.FunctionDef) and node.name == name)
+def overloads(name: str, writes: bool) -> list[Any]:
+    """Return the overloads of a factory as its public function has them."""
+    made, write = load("factories").Factory, (lambda *args: None) if writes else None
+    return [made(op, write) if "device" in op.schema.positions else op for op in load("schemas").registry.packets[name]]
+
+
+def factories(path: str) -> str:
+    """Write a module's public functions, among them the ones that the binder makes: ``zeros = factory("zeros")``."""
+    calls: list[Any] = [node.value for node in tree(path).body if isinstance(node, ast.Assign)
+                        and getattr(getattr(node.value, "func", None), "id", "") == "factory"]
+    return defined(path) + "".join(definitions(name, overloads(name, len(call.args) > 1), False)
+                                   for call in calls for name in [call.args[0].value])
 
 
 def prefixed(annotation: str) -> str:
@@ -210,11 +220,13 @@ def methods(registry: Any) -> str:
     own = {node.name for statement in tree("_tensor/__init__.py").body if isinstance(statement, ast.ClassDef)
            for node in statement.body if isinstance(node, ast.FunctionDef)}
     made = ('class Methods:\n    """What is attached to tensors when mindtorch is imported."""\n'
-            "    def __init__(self, *data: Any, dtype: DType | None = ..., device: Any = ...) -> None: ...\n")
+            "    def __init__(self, *data: Any, device: Any = ...) -> None: ...\n")
     others = attached()
     own |= set(re.findall(r"^    def (\w+)", others, re.M))
     for name in attached_names(registry, "method"):
         made += definitions(name, registry.packets[name], method=True) if name not in own else ""
+    for name in keys("_creation/factories.py", "METHODS"):
+        made += definitions(name, overloads(name, False), method=True)
     api = "_methods/api.py"
     for name in keys(api, "OPERATORS"):
         forms = ["", "r" * (name in keys(api, "COMMUTATIVE") or name in keys(api, "REFLECTED"))]
@@ -300,6 +312,9 @@ def write_stubs(target: Path) -> list[Path]:
     registry = load("schemas").registry
     made = {
         "__init__.pyi": ("The names of ``torch``.", torch(registry)),
+        "_creation/factories.pyi": ("Tensors from sizes.", factories("_creation/factories.py")),
+        "_creation/random.pyi": ("Random tensors.", factories("_creation/random.py")),
+        "_creation/sequences.pyi": ("Sequences.", factories("_creation/sequences.py")),
         "_methods/functions.pyi": ("The operators as functions.", functions(registry)),
         "_tensor/methods.pyi": ("The operators as methods of tensors.", methods(registry)),
         "_dispatch/aten.pyi": ("The operators, with canonical arguments.", operators(registry)),

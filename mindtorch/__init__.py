@@ -31,8 +31,8 @@ from ._creation import (
     from_dlpack as from_dlpack, from_file as from_file, from_numpy as from_numpy, frombuffer as frombuffer,
     full as full, full_like as full_like, hamming_window as hamming_window, hann_window as hann_window,
     kaiser_window as kaiser_window, linspace as linspace, logspace as logspace, ones as ones, ones_like as ones_like,
-    range as range, scalar_tensor as scalar_tensor, tensor as tensor, to_dlpack as to_dlpack, zeros as zeros,
-    zeros_like as zeros_like,
+    range as range, scalar_tensor as scalar_tensor, tensor as tensor, to_dlpack as to_dlpack,
+    tril_indices as tril_indices, triu_indices as triu_indices, zeros as zeros, zeros_like as zeros_like,
 )
 from ._creation.random import (
     normal as normal, rand as rand, rand_like as rand_like, randint as randint, randint_like as randint_like,
@@ -67,7 +67,7 @@ from .functional import (
     atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, block_diag as block_diag,
     broadcast_shapes as broadcast_shapes, broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod,
     chain_matmul as chain_matmul, einsum as einsum, lu as lu, meshgrid as meshgrid, split as split,
-    tensordot as tensordot, tril_indices as tril_indices, triu_indices as triu_indices, unravel_index as unravel_index,
+    tensordot as tensordot, unravel_index as unravel_index,
 )
 from .torch_version import __version__ as __version__
 
@@ -175,15 +175,11 @@ _segment_reduce = _FUNCTIONS["segment_reduce"]  # PyTorch has it under both name
 spmm, dsmm, hsmm, saddmm = (_FUNCTIONS[_name] for _name in ("mm", "mm", "hspmm", "sspaddmm"))
 globals().update(_LEGACY_TENSORS)
 globals().update(_LEGACY_STORAGES, Storage=_LEGACY_STORAGES["FloatStorage"])
-_overridable_names(globals(), [*functional.__all__, "result_type", "empty_like", "full_like", "ones_like", "zeros_like",
-                               "rand_like", "randint_like", "randn_like", "normal", "is_complex", "is_conj",
-                               "is_floating_point", "is_inference", "is_neg", "is_nonzero", "is_same_size", "is_signed",
-                               "numel", "bartlett_window", "blackman_window", "eye", "hamming_window", "hann_window",
-                               "kaiser_window", "scalar_tensor"])
+_overridable_names(globals(), [*functional.__all__, "result_type", "is_complex", "is_conj", "is_floating_point",
+                               "is_inference", "is_neg", "is_nonzero", "is_same_size", "is_signed", "numel",
+                               "bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"])
 _overridable_names(globals(), ["as_tensor", "asarray", "tensor"], creates=True)
-_overridable_names(globals(), ["arange", "empty", "empty_permuted", "empty_strided", "full", "linspace", "logspace",
-                               "ones", "range", "zeros", "rand", "randint", "randn", "randperm"],
-                   creates=True, refuses=True)
+_overridable_names(globals(), ["range"], creates=True, refuses=True)
 
 
 def _show(packet: str) -> None:

@@ -4,29 +4,26 @@ from __future__ import annotations
 import warnings
 from typing import Any, cast
 
-from ._base.about import about, check_flags, wrong_argument
+from ._base.about import about, wrong_argument
 from ._base.call_site import outside, warn_once
 from ._base.layout import Ints, contiguous_strides
 from ._base.size import Size
 from ._base.symbolic import SymInt
-from ._device import resolve_device
 from ._dispatch.aten import (
-    _lu_with_info, block_diag as _block_diag, broadcast_tensors as _broadcast_tensors,
-    cartesian_prod as _cartesian_prod, chain_matmul as _chain_matmul, chain_matmul_out as _chain_matmul_out,
-    copy_ as _copy_, einsum as _einsum, meshgrid_indexing as _meshgrid_indexing, resize_ as _resize_,
-    tensordot as _tensordot, tensordot_out as _tensordot_out, tril_indices as _tril_indices,
-    triu_indices as _triu_indices,
+    block_diag as _block_diag, broadcast_tensors as _broadcast_tensors, cartesian_prod as _cartesian_prod,
+    chain_matmul as _chain_matmul, chain_matmul_out as _chain_matmul_out, copy_ as _copy_, einsum as _einsum,
+    meshgrid_indexing as _meshgrid_indexing, resize_ as _resize_, tensordot as _tensordot,
+    tensordot_out as _tensordot_out,
 )
-from ._dispatch.dispatcher import TENSOR_TYPES
 from ._dispatch.schemas import registry
 from ._dispatch.torch_function import asked, handle
-from ._dtype import FLOATING, DType, as_dtype, bool_, int64
+from ._dtype import FLOATING, bool_, int64
 from ._methods.api import FUNCTIONS as _FUNCTIONS
+from ._methods.functions import _lu_with_info
 from ._tensor import Tensor, tensor_method
 
 __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
-           "cartesian_prod", "chain_matmul", "einsum", "lu", "meshgrid", "split", "tensordot", "tril_indices",
-           "triu_indices", "unravel_index"]
+           "cartesian_prod", "chain_matmul", "einsum", "lu", "meshgrid", "split", "tensordot", "unravel_index"]
 __dir__ = __all__.copy
 #: Operators here, functions of this module in PyTorch.
 cdist, norm, stft, unique, unique_consecutive = map(_FUNCTIONS.__getitem__, (
@@ -133,29 +130,6 @@ def unravel_index(indices: Tensor, shape: int | Ints) -> tuple[Tensor, ...]:
     return indices.unsqueeze(-1).floor_divide(steps).remainder(indices.new_tensor(sizes, dtype=int64)).unbind(-1)
 
 
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None,
-                 layout: Any = None) -> Tensor:
-    """Return row and column indices of a matrix on the diagonal ``offset`` and below, (2, n) (``torch.tril_indices``).
-    """
-    return _triangle("tril_indices", _tril_indices, row, col, offset, dtype, layout, device)
-
-
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None,
-                 layout: Any = None) -> Tensor:
-    """Return row and column indices of a matrix on the diagonal ``offset`` and above, (2, n) (``torch.triu_indices``).
-    """
-    return _triangle("triu_indices", _triu_indices, row, col, offset, dtype, layout, device)
-
-
-def _triangle(function: str, operator: Any, row: int, col: int, offset: int, dtype: DType | None, layout: Any,
-              device: Any) -> Tensor:
-    for name, value in ("row", row), ("col", col), ("offset", offset):
-        if value.__class__ is bool or not hasattr(value, "__index__"):
-            raise wrong_argument(function, name, "int", value)
-    found: Tensor = operator(row, col, offset, as_dtype(function, dtype), layout, resolve_device(device), False)
-    return found
-
-
 # -- products ----------------------------------------------------------------------------------------------------------
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -229,10 +203,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
               "\nLU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\n"
               "LU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)\nshould be replaced with\n"
               "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)")
-    if A.__class__ not in TENSOR_TYPES:
-        raise wrong_argument("lu", "A", "Tensor", A, 1)
-    check_flags("lu", pivot=pivot, get_infos=get_infos)
-    result = _lu_with_info(A, pivot, not get_infos)
+    result: Any = _lu_with_info(A, pivot, not get_infos)
     result = result if get_infos else tuple(result[:2])
     if out is None:
         return result

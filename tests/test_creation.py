@@ -542,3 +542,25 @@ def test_what_is_made_is_a_leaf_that_requires_a_gradient_only_where_one_is_asked
     made = [FACTORIES[name](lib, **options) for lib in (mindtorch, torch)]
     assert [[str(x.dtype), x.requires_grad, x.is_leaf, str(x.layout), str(x.device), x.is_pinned()] for x in made] == [
         [str(made[1].dtype), options.get("requires_grad", False), True, "torch.strided", "cpu", False]] * 2
+
+
+@each_program(
+    lambda t: t.triu_indices(True, 3), lambda t: t.tril_indices(3, 3, requires_grad=True),
+    lambda t: t.arange(5, step=2), lambda t: t.arange(1, 2, 3, 4), lambda t: t.zeros(2, layout="strided"),
+    lambda t: t.zeros(2, out=t.ones(2), requires_grad=True), lambda t: t.zeros(2, out=3),
+    lambda t: t.linspace(0, 1, 4, out=t.ones(2, 2)), lambda t: t.zeros(4, out=t.ones(2, 2)).shape,
+    lambda t: t.zeros_like(t.ones(2), out=t.ones(2)), lambda t: t.empty(2, memory_format="contiguous_format"),
+    lambda t: t.eye(2.0), lambda t: t.arange("a"),
+)
+def test_the_binder_checks_the_arguments_of_factories(program):
+    assert_same_outcome(program)
+
+
+@pytest.mark.parametrize("program", [
+    lambda t: t.tril_indices(3, 3, layout=t.sparse_coo), lambda t: t.eye(2, layout=t.sparse_coo),
+    lambda t: t.ones(2, layout=t.sparse_coo), lambda t: t.Tensor(3, dtype=t.float64), lambda t: t.zeros(2, (3,))])
+def test_what_no_factory_takes_is_refused_by_pytorchs_error(program):
+    with pytest.raises(Exception) as theirs:
+        program(torch)
+    with pytest.raises(theirs.type):
+        program(mindtorch)

@@ -23,7 +23,7 @@ from .._dtype import (
 from .._storage import LEGACY_STORAGES, NAMES as STORAGE_NAMES
 from .._tensor import Tensor, tensor_method
 from .._tensor.printing import _str
-from .legacy import LEGACY_TENSORS, TypedTensor
+from .legacy import LEGACY_TENSORS, TypedTensor, legacy_constructor
 from .sparse import sparse_coo_tensor
 
 _to_copy = registry["_to_copy"]
@@ -210,7 +210,8 @@ def _new(self: Any, *sizes: Any, size: Any = None, device: Any = None) -> Any:
         given = sizes if size is None else size
         shape = given[0] if len(given) == 1 and isinstance(given[0], (tuple, list)) else given or (0,)
         return nothing(shape, sparse_coo, self._dtype, device or self._device)
-    return type(self)(*(sizes if size is None else size), dtype=self._dtype, device=device or self._device)
+    return legacy_constructor(type(self), *(sizes if size is None else size), dtype=self._dtype,
+                              device=device or self._device)
 
 
 @tensor_method("contiguous")

@@ -16,14 +16,13 @@ from .._base.errors import limits
 from .._base.layout import Spec
 from .._base.quiet import quietly
 from .._base.symbolic import SYMBOLIC
-from .._dispatch.aten import _to_copy, lift_fresh as _lift_fresh, scalar_tensor as _scalar_tensor
+from .._dispatch.aten import _to_copy, lift_fresh as _lift_fresh
 from .._dtype import (
     BOOL, COMPLEX, FLOATING, INTEGER, WIDER, DType, as_dtype, before_rounding, bool_, float16, float64,
     from_numpy_dtype, get_default_dtype, int64, promote_types, uint64,
 )
 from .._storage import StorageBase
 from .._tensor import Tensor, empty_tensor, from_array, tensor_method
-from .factories import finish
 
 DEEPEST = 128  #: how deep sequences may be nested
 _SEQUENCES = (list, tuple, range)
@@ -303,13 +302,6 @@ def _copy_of(tensor: Tensor, dtype: DType | None, device: Any, requires_grad: bo
                   stacklevel=outside())
     out = _to_copy(tensor.detach(), dtype, _device.resolve_device(device), False, "contiguous_format")
     return out._require_grad(True) if requires_grad else out
-
-
-def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
-                  requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """Return a 0-d tensor of a number, of the default dtype unless given (``torch.scalar_tensor``)."""
-    made = _scalar_tensor(value, as_dtype("scalar_tensor", dtype), layout, _device.resolve_device(device), pin_memory)
-    return finish("scalar_tensor", made, None, requires_grad, layout, pin_memory)
 
 
 @tensor_method("new_tensor")

@@ -107,7 +107,12 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     return out
 
 
-Tensor.__new__ = staticmethod(legacy_constructor)  # type: ignore[method-assign]
+def _constructor(cls: Any, *data: Any, device: Any = None) -> Any:
+    """Construct a tensor of the default dtype."""
+    return legacy_constructor(cls, *data, device=device)
+
+
+Tensor.__new__ = staticmethod(_constructor)  # type: ignore[method-assign]
 Tensor._make_subclass = staticmethod(_make_subclass)
 Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)
 

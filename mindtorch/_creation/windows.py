@@ -5,18 +5,17 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .._base.about import check_flags
 from .._dispatch.aten import i0
 from .._dtype import FLOATING, get_default_dtype
 from .._tensor import Tensor
-from .factories import empty, ones, options_of
+from .factories import empty, ones
+from .factory import options_of
 from .sequences import arange
 
 
 def _window(name: str, length: int, periodic: bool, options: dict[str, Any], formula: Callable[[Any, int], Any]) -> Any:
     """Build the window of ``length`` points from ``formula``, a function of the numbers from 0 and the last one."""
     requires_grad = options.pop("requires_grad", False)
-    check_flags(name, requires_grad=requires_grad)
     options["dtype"] = options.get("dtype") or get_default_dtype()
     if options["dtype"].category < FLOATING:
         raise RuntimeError(f"{name} expects floating point dtypes, got: Tensor")
@@ -28,7 +27,7 @@ def _window(name: str, length: int, periodic: bool, options: dict[str, Any], for
         last = length if periodic else length - 1
         result = formula(arange(last + 1, **options), last)
         result = result.narrow(0, 0, length) if periodic else result
-    return result._require_grad(True) if requires_grad else result
+    return result.requires_grad_(requires_grad)
 
 
 @options_of(empty)

@@ -6,7 +6,7 @@ arguments, so a call such as ``x.sum(1)`` is bound once per combination of types
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from inspect import Signature
@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from .._base.about import about
-from .._base.formats import LAYOUTS, MEMORY_FORMATS, layout, memory_format
+from .._base.formats import layout, memory_format
 from .._base.generated import define
 from .._base.size import Size
 from .._base.symbolic import INTS, SYMBOLIC, as_float
@@ -33,6 +33,7 @@ from .torch_function import PLAIN, asked, handle, overridable, overriding, remem
 NUMBERS = (bool, int, float, complex)
 ALIASES = {"input": "self", "axis": "dim", "axes": "dim", "keepdims": "keepdim", "x1": "self", "x2": "other",
            "ord": "p", "self": "input"}
+Packet = list[Operator] | None
 Tensor: Any = None  #: the class, for annotations; set by ``_wiring``
 #: Types whose values never affect the choice of overload or the conversion.
 DECIDING_TYPES: set[type] = {bool, int, float, complex, type(None), DType, str, device, memory_format, layout}
@@ -129,16 +130,12 @@ def _value_of(value: Any) -> Any:
     return value.node.evaluate() if value.__class__ in SYMBOLIC else value
 
 
-def is_name(value: Any, names: Container[str]) -> bool:
-    return value.__class__ is str and value in names
-
-
 #: Types whose values are accepted unchanged, by ATen's name.
 _TAKEN: dict[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
     "Generator": lambda value: hasattr(value, "manual_seed"),
-    "MemoryFormat": lambda value: value.__class__ is memory_format or is_name(value, MEMORY_FORMATS),
-    "Layout": lambda value: value.__class__ is layout or is_name(value, LAYOUTS),
+    "MemoryFormat": lambda value: value.__class__ is memory_format,
+    "Layout": lambda value: value.__class__ is layout,
     "Storage": lambda value: hasattr(value, "data_ptr") and value.__class__ not in TENSOR_TYPES,
 }
 
@@ -226,11 +223,11 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
 
 
 def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False,
-                     out: bool = False) -> tuple[Operator, tuple[Any, ...]]:
+                     out: bool = False, packet: Packet = None) -> tuple[Operator, tuple[Any, ...]]:
     """Return the first overload that accepts these arguments (and has an ``out=`` form, if ``out``) and its canonical
-    arguments. Raises PyTorch's TypeError if none does.
+    arguments. ``packet`` replaces the overloads of that name. Raises PyTorch's TypeError if none does.
     """
-    overloads = [op for op in registry.packets[name] if not op.is_out and (not out or "out" in op.flags)]
+    overloads = [op for op in packet or registry.packets[name] if not op.is_out and (not out or "out" in op.flags)]
     if not overloads:
         raise about(TypeError(f"{name}() got an unexpected keyword argument 'out'"),
                     "unknown argument", function=name, keyword="out")
@@ -242,7 +239,7 @@ def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], m
             reasons.append((str(reason), reason.kind, reason.facts))
     other = _older_form(name, args, kwargs, method)
     if other is not None:
-        return resolve_overload(name, *other, method=False, out=out)
+        return resolve_overload(name, *other, out=out, packet=packet)
     count = len(args) + len(kwargs)
     plausible = [reason for reason, op in zip(reasons, overloads, strict=True)
                  if sum(p.default is REQUIRED for p in op.schema.parameters) <= count
@@ -304,11 +301,6 @@ def _older_form(name: str, args: tuple[Any, ...], kwargs: dict[str, Any],
     return None
 
 
-def out_form(op: Operator) -> Operator:
-    """Return an overload's ``out=`` form."""
-    return registry[f"{op.packet}.{op.overload}_out" if op.overload else f"{op.packet}.out"]
-
-
 _LISTS = {tuple, list, Size}
 LONG = range(-(1 << 63), 1 << 63)  #: the range of 64-bit integers
 
@@ -343,8 +335,7 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
             checks.append(f"_are_tensors({name})" if of_tensors else f"INT.issuperset(map(type, {name}))")
             if not written and (of_tensors or kind is list):
                 spelled[position] = f"[*{name}]" if of_tensors else f"(*{name},)"
-        elif (kind not in TENSOR_TYPES and kind not in DECIDING_TYPES) or (
-                kind is str and parameters[position].base in ("MemoryFormat", "Layout")):
+        elif kind not in TENSOR_TYPES and kind not in DECIDING_TYPES:
             return None
         elif given is not bound:
             if kind in TENSOR_TYPES and bound.__class__ is int and _is_int(given):
@@ -404,7 +395,7 @@ def _are_tensors(values: Any) -> bool:
     return bool(values)
 
 
-def check_countable(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool) -> None:
+def check_countable(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool, packet: Packet) -> None:
     """Raise PyTorch's error if an integer argument has more than 64 bits. Called only after an operator has failed, so
     successful calls do not pay for the check.
 
@@ -415,7 +406,8 @@ def check_countable(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], me
     if not any(number.__class__ is int and number not in LONG for value in (*args, *kwargs.values())
                for number in (value if value.__class__ in _LISTS else (value,))):
         return
-    op, canonical = resolve_overload(name, args, {k: v for k, v in kwargs.items() if k != "out"}, method)
+    named = {key: value for key, value in kwargs.items() if key != "out"}
+    op, canonical = resolve_overload(name, args, named, method, packet=packet)
     for parameter, value in zip(op.schema.parameters, canonical, strict=True):
         if parameter.base != "int" or value is None:
             continue
@@ -447,8 +439,8 @@ def _as_method(function: Callable[..., Any], place: int) -> Callable[..., Any]:
     return method
 
 
-def make_function(name: str, method: bool = False) -> Callable[..., Any]:
-    """Return the function, or the method, that calls a packet.
+def make_function(name: str, method: bool = False, packet: Packet = None) -> Callable[..., Any]:
+    """Return the function, or the method, that calls a packet; ``packet`` replaces the overloads of that name.
 
     ``resolved`` caches a binder by the type of a single argument (``x.relu()``), or by the types of several arguments
     and the names of the keywords.
@@ -474,7 +466,7 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
         try:
             return call(*given)
         except Exception:
-            check_countable(name, args, kwargs, method)
+            check_countable(name, args, kwargs, method, packet)
             raise
 
     def first_call(args: tuple[Any, ...], kwargs: dict[str, Any], given: tuple[Any, ...] = (),
@@ -485,9 +477,9 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
             return handle(made, whom, args, kwargs)
         named = {**kwargs}
         out = None if method else named.pop("out", None)
-        op, canonical = resolve_overload(name, args, named, method, out is not None)
+        op, canonical = resolve_overload(name, args, named, method, out is not None, packet)
         if out is not None:
-            op, canonical = out_form(op), (*canonical, out)
+            op, canonical = op.out_form, (*canonical, out)
         if given and not asks and (out is not None or "out" not in kwargs):
             call = _shortcut(args, kwargs, canonical, op, first_call)
             if call is not None:
@@ -497,7 +489,7 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
         try:
             return op.call(*canonical)
         except Exception:
-            check_countable(name, args, kwargs, method)
+            check_countable(name, args, kwargs, method, packet)
             raise
 
     place = _self_place(name) if method else 0
@@ -505,9 +497,9 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
     made.__name__ = made.packet = name
     made.__qualname__ = f"Tensor.{name}" if method else name
     made.__module__ = "mindtorch._tensor" if method else "mindtorch._methods.functions"  # for pickles
-    made.__doc__ = document(name, registry.packets[name], method)
-    made.__signature__ = LazySignature(name, method)
-    made.__annotations__ = annotations_of(registry.packets[name])
+    made.__doc__ = document(name, packet or registry.packets[name], method)
+    made.__signature__ = LazySignature(name, method, packet)
+    made.__annotations__ = annotations_of(packet or registry.packets[name])
     return cast(Callable[..., Any], made)
 
 
@@ -522,20 +514,24 @@ def make_namespace(module: str, packets: dict[str, str]) -> dict[str, Callable[.
 class LazySignature(Signature):
     """The signature of a packet's function or method, built on first access."""
 
-    __slots__ = ("_method", "_packet")
+    __slots__ = ("_method", "_name", "_packet")
 
-    def __init__(self, packet: str, method: bool):
-        self._packet, self._method = packet, method
+    def __init__(self, name: str, method: bool, packet: Packet):
+        self._name, self._method, self._packet = name, method, packet
+
+    @property
+    def _overloads(self) -> list[Operator]:
+        return self._packet or registry.packets[self._name]
 
     @property
     def _parameters(self) -> dict[str, Any]:
-        parameters = merged(registry.packets[self._packet], self._method)
+        parameters = merged(self._overloads, self._method)
         return {name: parameter.replace(annotation=Tensor) if parameter.annotation == "Tensor" else parameter
                 for name, parameter in parameters.items()}
 
     @property
     def _return_annotation(self) -> Any:
-        return eval(returned(registry.packets[self._packet]), globals())  # only values of RETURNS
+        return eval(returned(self._overloads), globals())  # only values of RETURNS
 
     def replace(self, **changes: Any) -> Any:
         """Return a signature with other ``parameters`` or another ``return_annotation``."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from .._base import formats
 from .._base.about import about
 from .._base.backend import by_key
-from .binding import Mismatch, bind, out_form, resolve_overload, settled
+from .binding import Mismatch, bind, resolve_overload, settled
 from .dispatcher import has_derivative, keys_of, resolve
 from .keys import AUTOGRAD, BACKENDS, CPU, META, NPU, PYTHON, DispatchKeySet
 from .registry import Operator
@@ -319,7 +319,7 @@ class OpOverloadPacket:
         except TypeError as error:
             raise RuntimeError("Overloaded torch operator invoked from Python failed to match any schema:\n"
                                f"{error}") from error
-        return op.call(*canonical) if out is None else out_form(op).call(*canonical, out)
+        return op.call(*canonical) if out is None else op.out_form.call(*canonical, out)
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='{self}')>"

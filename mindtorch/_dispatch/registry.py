@@ -180,6 +180,10 @@ class Operator:
         return "explicit" in self.flags
 
     @property
+    def out_form(self) -> Operator:
+        return self.registry[f"{self.packet}.{self.overload}_out" if self.overload else f"{self.packet}.out"]
+
+    @property
     def is_out(self) -> bool:
         return self.functional is not None and not self.is_inplace
 

@@ -48,10 +48,11 @@ def choices(packet: list[Operator], method: bool) -> list[tuple[dict[str, Any], 
     return [(named(schema, method), schema) for schema in schemas if not method or "self" in schema.positions]
 
 
-def takes_varargs(schema: Schema) -> bool:
-    """Return True if the only list of ints that a method takes may be given as separate ints: ``x.view(2, 3)``."""
+def takes_varargs(schema: Schema, method: bool) -> bool:
+    """Return True if the only list of ints may be given as separate ints: ``x.view(2, 3)``, ``torch.zeros(2, 3)``."""
     rest = [p for p in schema.parameters if p.name != "self"]
-    return schema.positional == 2 and rest[0].is_list and rest[0].base == "int" and rest[0].size is None
+    return (method == ("self" in schema.positions) and schema.positional == 1 + method and rest[0].is_list
+            and rest[0].base == "int" and rest[0].size is None)
 
 
 def has_out(packet: list[Operator], method: bool) -> bool:
@@ -65,7 +66,7 @@ def merged(packet: list[Operator], method: bool) -> dict[str, Parameter]:
     """
     every = choices(packet, method)
     longest, schema = max(every, key=lambda choice: choice[1].positional)
-    varargs = method and takes_varargs(schema)
+    varargs = takes_varargs(schema, method)
     found: dict[str, Parameter] = {}
     is_optional = False
     for name in dict.fromkeys([*longest, *(name for names, _ in every for name in names)]):

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._base.size import Size
-from .._creation import arange, eye, tensor
+from .._creation import arange, eye, tensor, tril_indices
 from .._creation.random import randn
 from .._dtype import finfo
 from .._methods.functions import cholesky_solve
 from .._tensor import Tensor
-from ..functional import broadcast_shapes, tril_indices
+from ..functional import broadcast_shapes
 from ..linalg import slogdet
 from . import constraints
 from ._gaussian import diagonal, log_diagonal

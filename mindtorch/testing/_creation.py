@@ -69,7 +69,7 @@ def make_tensor(*shape: Any, dtype: DType, device: Any, low: float | None = None
         _fill(view_as_real(out) if dtype.is_complex else out, low, high)
         out = out.to(dtype)
     else:
-        out = randint(low, high, sizes, dtype=dtype, device=device)
+        out = randint(int(low), int(high), sizes, dtype=dtype, device=device)
     if noncontiguous:
         out = out[..., 1::2]
     elif memory_format is not None:

@@ -73,7 +73,7 @@ HOSTILE: dict[str, tuple[bytes, bytes, type[Exception], str]] = {
     "hooks that are no dictionary": (tensor(hooks=op(5)), FOUR, pickle.UnpicklingError, "of a tensor's hooks"),
     "strides of a meta tensor that are no integers": (
         call("torch._utils _rebuild_meta_tensor_no_storage", b"ctorch\nfloat32\n", op((1,)), op((1.5,)), b"\x89"), FOUR,
-        pickle.UnpicklingError, "argument 'stride' must be tuple of ints"),
+        pickle.UnpicklingError, r"argument 'stride' \(position 2\) must be tuple of ints"),
     "a size of a tensor": (call("torch Tensor", op(2**40)), FOUR, pickle.UnpicklingError, "Can only create an empty"),
     "a size of a storage": (call("torch.storage UntypedStorage", op(2**40)), FOUR, pickle.UnpicklingError, "an empty"),
     "text in another encoding": (call("_codecs encode", op("a"), op("zlib")), FOUR, pickle.UnpicklingError, "latin1"),

@@ -54,6 +54,8 @@ def creation_kernels(kind: str, fill: Fill = filled_by_operator) -> dict[str, Ca
     def empty_strided(size: Ints, stride: Ints, dtype: DType | None = None, layout: Any = None,
                       device: Device | None = None, pin_memory: bool | None = None) -> Tensor:
         size, stride = check_sizes(size), tuple(stride)
+        check(len(size) == len(stride), lambda: f"dimensionality of sizes ({len(size)}) must match dimensionality of "
+                                                f"strides ({len(stride)})")
         if any(step < 0 for step in stride):
             check(kind == "meta" or 0 in size or all(s >= 0 or n == 1 for n, s in zip(size, stride, strict=True)),
                   lambda: f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
