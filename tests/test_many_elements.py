@@ -108,3 +108,24 @@ def test_operands_that_broadcast_along_short_rows_agree(shapes: tuple[tuple[int,
 
     for ours, theirs in zip(results(mindtorch), results(torch), strict=True):
         assert_same(ours, theirs)
+
+
+ALONG_LINES: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": lambda lib, x: x.sum(-1), "mean": lambda lib, x: x.mean(-1, keepdim=True), "prod": lambda lib, x: x.prod(-1),
+    "norm": lambda lib, x: x.norm(2, -1), "amax": lambda lib, x: x.amax(-1), "argmin": lambda lib, x: x.argmin(-1),
+    "var": lambda lib, x: x.var(-1), "logsumexp": lambda lib, x: x.logsumexp(-1), "nansum": lambda lib, x: x.nansum(-1),
+    "cumsum": lambda lib, x: x.cumsum(-1), "softmax": lambda lib, x: x.softmax(-1),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("name", ALONG_LINES)
+def test_lines_of_whole_blocks_and_one_element_more_or_less_agree(name: str, dtype: str) -> None:
+    """Lines are computed in blocks whose lengths are powers of two: nothing, or one element, is left over."""
+    for length in (power + over for power in (1 << 12, 1 << 15, 1 << 16) for over in (-1, 0, 1)):
+        for count in (1, 2):
+            ours, theirs = ((lib.arange(count * length) % 61 / 61 + 0.5).to(getattr(lib, dtype)).view(count, length)
+                            for lib in (mindtorch, torch))
+            for _ in range(2):  # the second call may find a plan
+                found = ALONG_LINES[name](mindtorch, ours)
+            assert_same(found, ALONG_LINES[name](torch, theirs), *((1e-2, 1e-2) if dtype == "float16" else (3e-5, 0)))

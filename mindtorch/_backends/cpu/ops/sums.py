@@ -181,7 +181,7 @@ def in_vectors(x: np.ndarray) -> np.ndarray:
     """Sum along the last axis: short lines by BLAS, which does not restart for each, others by ``einsum``, which uses
     SIMD.
     """
-    if x.shape[-1] <= PIECE and x.dtype.char in ONES and x.flags.c_contiguous:
+    if 0 < x.shape[-1] <= PIECE and x.dtype.char in ONES and x.flags.c_contiguous:
         return np.asarray(x.reshape(-1, x.shape[-1]).dot(ONES[x.dtype.char][:x.shape[-1]])).reshape(x.shape[:-1])
     return np.asarray(np.einsum("...i->...", x))
 
