@@ -74,6 +74,9 @@ VALUES: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
     "norm of an order beyond float32": (lambda lib, x: lib.linalg.vector_norm(x, 1e300),
                                         torch.tensor([0.5, 2.0, -3.0])),
     "norm of an order below": (lambda lib, x: lib.linalg.vector_norm(x, -1e39), torch.tensor([0.5, 2.0]).half()),
+    **{f"{name} of {count} real numbers": (
+        lambda lib, x, name=name: lib.view_as_real(getattr(lib.fft, name)(x).resolve_conj())[::2, 1],
+        torch.arange(float(count))) for name in ("fft", "ifft") for count in (1, 2, 4)},
     "gradient of logit of NaN": (lambda lib, x: lib.ops.aten.logit_backward(x, x, 0.1), SIGNED.double()),
     "soft_margin_loss of half precision": (lambda lib, x: lib.nn.functional.soft_margin_loss(x, -x.sign()),
                                            torch.tensor([12.0]).half()),

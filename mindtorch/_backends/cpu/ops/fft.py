@@ -55,8 +55,14 @@ def workers(x: ndarray) -> int:
 
 
 def fft_r2c(x: ndarray, dim: Ints, normalization: int, onesided: bool) -> ndarray:
-    transform = scipy_fft().r2c if onesided else scipy_fft().c2c
-    result: ndarray = transform(x, dim, True, normalization, None, workers(x))
+    if onesided:
+        half: ndarray = scipy_fft().r2c(x, dim, True, normalization, None, workers(x))
+        return half
+    result: ndarray = scipy_fft().c2c(x, dim, True, normalization, None, workers(x))
+    if len(dim) == 1 and result.size:  # pocketfft conjugates the numbers that are real, too
+        n = x.shape[dim[0]]
+        real = result[(slice(None),) * (dim[0] % x.ndim) + (slice(None, None, n if n % 2 else n // 2),)].imag
+        real += 0
     return result
 
 
