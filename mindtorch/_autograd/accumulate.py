@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Sequence
+from types import NoneType
 from typing import Any
 
 from .._base import forks
@@ -15,6 +16,7 @@ from .._dispatch.aten import (
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.keys import AUTOGRAD, BATCHED, CPU as HOST, NONCONTIGUOUS, SPARSE, SPARSES
 from .._dispatch.local import local
+from .._dtype import DType
 from .hooks import checked, run_tensor_hooks
 from .node import Node, new
 
@@ -56,11 +58,35 @@ def grad_accumulator(tensor: Any) -> AccumulateGrad:
     if (kept := tensor._accumulator) is None or (node := kept()) is None:
         node = new(AccumulateGrad)
         node.variable, tensor._accumulator = tensor, weakref.ref(node)
+        if (dtype := tensor._grad_dtype) is ...:
+            dtype = tensor._dtype
         if (array := tensor._array) is None or tensor._device is not CPU:
-            node._outputs = ((tuple(tensor.shape), tensor._dtype, tensor._device),)
+            node._outputs = ((tuple(tensor.shape), dtype, tensor._device),)
         else:
-            node._out_shape, node._out_dtype = array.shape, tensor._dtype
+            node._out_shape, node._out_dtype = array.shape, dtype
     return node
+
+
+def grad_dtype(tensor: Any) -> Any:
+    """Return the dtype to which the engine converts a leaf's gradients; None if it may be any."""
+    return tensor._dtype if tensor._grad_dtype is ... else tensor._grad_dtype
+
+
+def set_grad_dtype(tensor: Any, dtype: Any) -> None:
+    """Have the engine convert a leaf's gradients to a dtype, or leave theirs for None.
+
+    Raises:
+        RuntimeError: if it is neither, or not the dtype of the gradient that the leaf has.
+    """
+    if not isinstance(dtype, (DType, NoneType)):
+        raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(dtype).__name__}")
+    if None is not dtype is not getattr(tensor._grad, "_dtype", dtype):
+        raise RuntimeError(
+            f"Cannot set grad_dtype to '{dtype}' because there is already a gradient with dtype '{tensor._grad.dtype}'."
+            " Please clear the gradient (.grad = None) before changing grad_dtype, or ensure the new grad_dtype "
+            "matches the existing gradient's dtype.")
+    tensor._grad_dtype = dtype
+    grad_accumulator(tensor)._outputs = ((tuple(tensor.shape), dtype, tensor._device),)
 
 
 def links_of(inputs: Sequence[Any], wanted: Sequence[int]) -> tuple[list[tuple[int, Node, int]], bool]:
@@ -95,9 +121,7 @@ def accumulate(variable: Any, gradient: Any, own: bool, seen: bool = True) -> No
                 add_(have, gradient)
     if variable._post_accumulate_hooks and variable._keys & AUTOGRAD:
         for hook in list(variable._post_accumulate_hooks.values()):
-            result = hook(variable)
-            if result is not None:
-                checked(hook, result, variable)
+            if (result := hook(variable)) is not None and checked(hook, result, variable) is not variable:
                 raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
@@ -146,10 +170,11 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
                               f"{type(value).__name__}"), "assigned gradient", tensor=tensor, value=value)
     if value is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    if value._dtype is not tensor._dtype:
+    if None is not (dtype := grad_dtype(tensor)) is not value._dtype:
         raise about(RuntimeError(f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with "
-                                 f"grad_dtype '{tensor.dtype}'. The gradient must match the tensor's grad_dtype "
-                                 "(defaults to the tensor's dtype)."), "assigned gradient", tensor=tensor, value=value)
+                                 f"grad_dtype '{dtype}'. The gradient must match the tensor's grad_dtype (defaults to "
+                                 "the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific "
+                                 "dtype, or None to allow any dtype."), "assigned gradient", tensor=tensor, value=value)
     if value._device != tensor._device:
         raise about(RuntimeError(f"attempting to assign a gradient with device type '{value.device.type}' to a tensor "
                                  f"with device type '{tensor.device.type}'. Please ensure that the gradient and the "

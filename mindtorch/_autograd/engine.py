@@ -369,6 +369,8 @@ def fit(gradient: Any, output: Any, source: Node, position: int, own: bool = Fal
     """
     shape, dtype, device = output
     given = gradient
+    if dtype is None:
+        dtype = gradient._dtype
     if gradient._dtype.is_complex and not dtype.is_complex and not source._keeps_dtype:
         gradient = real(gradient)
     if gradient.shape != shape:

@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import _device
 from .._autograd import engine, views
-from .._autograd.accumulate import check_assigned_grad, grad_accumulator
+from .._autograd.accumulate import check_assigned_grad, grad_accumulator, grad_dtype, set_grad_dtype
 from .._autograd.hooks import HookDict, RemovableHandle
 from .._autograd.node import Node
 from .._base.about import about, check_format, wrong_argument
@@ -192,6 +192,7 @@ class Tensor(Methods, metaclass=_TensorMeta):
     _grad_fn: Node | None = None
     _output_nr: int = 0
     _grad: Tensor | None = None
+    _grad_dtype: Any = ...  #: of a leaf: ``grad_dtype`` if it was set
     #: where ``detach_`` took it out of the graph: nodes with a smaller number had kept it with its history
     _detached_at: int = 0
     _accumulator: Any = None  #: weak reference to the AccumulateGrad node of a leaf
@@ -826,6 +827,21 @@ class Tensor(Methods, metaclass=_TensorMeta):
         self._grad = None
 
     @property
+    def grad_dtype(self) -> DType | None:
+        """The dtype to which backward converts the gradient of this leaf, its own unless set; None if it may be any
+        (``torch.Tensor.grad_dtype``). Raises RuntimeError for a tensor that is not a leaf.
+        """
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        return grad_dtype(self)
+
+    @grad_dtype.setter
+    def grad_dtype(self, dtype: DType | None) -> None:
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        set_grad_dtype(self, dtype)
+
+    @property
     def retains_grad(self) -> bool:
         """Whether ``retain_grad`` was called on this non-leaf (``torch.Tensor.retains_grad``)."""
         return self._retains_grad
@@ -943,8 +959,8 @@ OWN_TORCH_FUNCTION = vars(Tensor)["__torch_function__"]
 PLAIN.add(Tensor)
 #: The attributes that say of a tensor where it stands in the graph, and of its memory whose view it is.
 OF_GRAPH = frozenset({
-    "_grad_fn", "_output_nr", "_grad", "_accumulator", "_base", "_creation_meta", "_own_grad", "_view_func",
-    "_attr_version", "_hooks", "_post_accumulate_hooks", "_retains_grad", "_tangents"})
+    "_grad_fn", "_output_nr", "_grad", "_grad_dtype", "_accumulator", "_base", "_creation_meta", "_own_grad",
+    "_view_func", "_attr_version", "_hooks", "_post_accumulate_hooks", "_retains_grad", "_tangents"})
 #: What returns no tensor of a subclass though it is called with one.
 UNWRAPPED: set[Any] = {Tensor.__dict__["grad"].__get__}
 

@@ -221,6 +221,16 @@ def test_results_are_taken_or_refused_as_in_pytorch(place: str, result: str) -> 
     assert_same(case)
 
 
+def test_a_hook_after_accumulation_may_return_its_leaf() -> None:
+    def case(t: types.ModuleType) -> Any:
+        x = t.zeros(3, requires_grad=True)
+        x.register_post_accumulate_grad_hook(lambda leaf: leaf.sub_(leaf.grad, alpha=0.1))
+        (x * 2).sum().backward()
+        return x
+
+    assert_same(case)
+
+
 @pytest.mark.parametrize("register", ["register_hook", "register_post_accumulate_grad_hook", "retain_grad"])
 def test_tensors_that_can_have_no_hooks_refuse_them(register: str) -> None:
     def on(made: Case) -> Case:
