@@ -140,7 +140,7 @@ class Operator:
         return tuple(filled)
 
     def __repr__(self) -> str:
-        return f"<Operator aten::{self.name}>"
+        return f"<Operator {'' if '::' in self.name else 'aten::'}{self.name}>"
 
     @cached_property
     def call(self) -> Callable[..., Any]:
