@@ -14,6 +14,8 @@ from tests.support import torch
     lambda t: t.ones(2).add(2, t.ones(2)),
     lambda t: t.ones(2).add_(2, t.ones(2)),
     lambda t: (t.add(t.ones(2), 1, 2), t.ones(2).add_(2, 3), t.ones(2).sub(2, 3)),
+    lambda t: (t.add(t.tensor(True), t.tensor(True), True), t.ones(2).add(t.tensor(2.0), 3)),
+    lambda t: t.addcmul(t.ones(2), t.tensor(2), t.ones(2), t.ones(2)),
     lambda t: t.addmm(1, t.ones(2, 2), 3, t.ones(2, 2), t.ones(2, 2)),
     lambda t: t.addmv(2, t.ones(2), t.ones(2, 2), t.ones(2)),
     lambda t: t.addcdiv(t.ones(2), 2, t.ones(2), t.ones(2)),

@@ -270,6 +270,7 @@ DEPRECATED = {"add": ("self alpha other",), "sub": ("self alpha other",), "addcd
               **{name: (f"beta self alpha {factors}", f"beta self {factors}") for name, factors in (
                   ("addmm", "mat1 mat2"), ("addmv", "mat vec"), ("addr", "vec1 vec2"), ("addbmm", "batch1 batch2"),
                   ("baddbmm", "batch1 batch2"))}}
+FACTORS = {"alpha", "beta", "value"}  #: the numbers among their arguments, or tensors without dimensions
 #: Functions that accept numbers in place of all tensors.
 OF_NUMBERS = {"add", "sub", "mul", "multiply", "div", "divide", "true_divide", "floor_divide"}
 
@@ -284,15 +285,15 @@ def _older_form(name: str, args: tuple[Any, ...], kwargs: dict[str, Any],
         if method:
             names = ["self", *(n for n in names if n != "self")]
         if len(args) == len(names) and not kwargs and all(
-                arg.__class__ in TENSOR_TYPES if n not in ("alpha", "beta", "value", "other") else
-                arg.__class__ in NUMBERS or (n == "other" and arg.__class__ in TENSOR_TYPES)
+                (arg.__class__ in TENSOR_TYPES and (n not in FACTORS or not (arg.ndim or arg.requires_grad))) or
+                ((n in FACTORS or n == "other") and arg.__class__ in NUMBERS)
                 for n, arg in zip(names, args, strict=True)):
             op = registry.packets[name][0]
-            was = [f"{'Number' if n in ('alpha', 'beta', 'value') else 'Tensor'} {'input' if n == 'self' else n}"
-                   for n in names[method:]]
+            was = [f"{'Number' if n in FACTORS else 'Tensor'} {'input' if n == 'self' else n}" for n in names[method:]]
             warnings.warn(f"This overload of {name} is deprecated:\n\t{name}({', '.join(was)})\nConsider using one of "
                           f"the following signatures instead:\n\t{name}{_spelled(op, method)}", stacklevel=5)
-            return (), dict(zip(names, args, strict=True))
+            return (), {n: arg.item() if n in FACTORS and arg.__class__ in TENSOR_TYPES else arg
+                        for n, arg in zip(names, args, strict=True)}
     if name in OF_NUMBERS and args and (args[0].__class__ in NUMBERS or args[0].__class__ in SYMBOLIC) and not method:
         return (registry["full"].call((), args[0], None, None, CPU), *args[1:]), kwargs
     if name == "copy_" and len(args) > 1 and isinstance(args[1], (*NUMBERS, np.number)):
