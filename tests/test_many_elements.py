@@ -129,3 +129,23 @@ def test_lines_of_whole_blocks_and_one_element_more_or_less_agree(name: str, dty
             for _ in range(2):  # the second call may find a plan
                 found = ALONG_LINES[name](mindtorch, ours)
             assert_same(found, ALONG_LINES[name](torch, theirs), *((1e-2, 1e-2) if dtype == "float16" else (3e-5, 0)))
+
+
+NORMS: dict[str, Callable[[Any, Any], Any]] = {
+    "batch_norm": lambda f, x: f.batch_norm(x, None, None, training=True),
+    "group_norm": lambda f, x: f.group_norm(x, 2), "instance_norm": lambda f, x: f.instance_norm(x),
+    "layer_norm": lambda f, x: f.layer_norm(x, x.shape[2:]),
+}
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_many_numbers_are_normalised_to_the_last_digits(name: str) -> None:
+    ours, exact = ((lib.arange(2 * 1_000_003) * 7919 % 1_000_003 / 1e6).to(dtype).view(1, 2, -1).requires_grad_()
+                   for lib, dtype in ((mindtorch, mindtorch.float32), (torch, torch.float64)))
+    results = []
+    for lib, x in ((mindtorch, ours), (torch, exact)):
+        y = NORMS[name](lib.nn.functional, x)
+        (gradient,) = lib.autograd.grad((y * y * y).sum(), x)
+        results.append((y.detach().numpy(), gradient.numpy()))
+    for mine, theirs in zip(*results, strict=True):
+        assert np.abs(mine - theirs).max() < 3e-6 * np.abs(theirs).max()

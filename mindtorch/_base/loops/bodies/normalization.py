@@ -9,6 +9,7 @@ from .writing import SUMS, f32, loop
 
 #: Samples, groups that share moments, channels of each, and the places of a channel.
 GROUPS, LINE = "float32[:,:,:,::1]", "float32[::1]"
+PIECE = 1 << 12  #: numbers of a group that are added in float32; their sums are added in float64
 
 
 @loop("float32[:,::1]", "float32[::1]", "float32[::1]", "float32", "float32[:,::1]", "float32[::1]", "float32[::1]",
@@ -54,23 +55,28 @@ def layer_norm_backward(grad: Any, x: Any, means: Any, scales: Any, weight: Any,
 def normalise(x: Any, weight: Any, bias: Any, eps: Any, out: Any, means: Any, spreads: Any, scales: Any) -> None:
     """Normalise each group; store the means, the variances, and the reciprocal standard deviations as ``scales``."""
     samples, groups, channels, places = x.shape
-    part = f32(1) / f32(samples * channels * places)
+    part = 1 / (samples * channels * places)
     for group in range(groups):
-        first, total, squares, rest = x[0, group, 0, 0], f32(0), f32(0), f32(0)
+        first, total, squares, rest = x[0, group, 0, 0], 0.0, 0.0, 0.0
         for sample in range(samples):
             for channel in range(channels):
-                line = x[sample, group, channel]
-                for i in range(len(line)):
-                    total += line[i] - first  # as above
-        mean = first + total * part
+                for start in range(0, places, PIECE):
+                    line, of_piece = x[sample, group, channel, start:start + PIECE], f32(0)
+                    for i in range(len(line)):
+                        of_piece += line[i] - first  # as above
+                    total += float(of_piece)
+        mean = f32(first + total * part)
         for sample in range(samples):
             for channel in range(channels):
-                line = x[sample, group, channel]
-                for i in range(len(line)):
-                    rest += line[i] - mean  # by which the mean is off
-                    squares += (line[i] - mean) * (line[i] - mean)
-        spread = (squares - rest * rest * part) * part
-        mean, scale = mean + rest * part, f32(1) / np.sqrt(spread + eps)
+                for start in range(0, places, PIECE):
+                    line, of_piece, off = x[sample, group, channel, start:start + PIECE], f32(0), f32(0)
+                    for i in range(len(line)):
+                        off += line[i] - mean  # by which the mean is off
+                        of_piece += (line[i] - mean) * (line[i] - mean)
+                    rest += float(off)
+                    squares += float(of_piece)
+        spread = f32((squares - rest * rest * part) * part)
+        mean, scale = f32(mean + rest * part), f32(1) / np.sqrt(spread + eps)
         means[group], spreads[group], scales[group] = mean, spread, scale
         for sample in range(samples):
             for channel in range(channels):
@@ -96,25 +102,32 @@ def normalise_backward(grad: Any, x: Any, means: Any, scales: Any, weight: Any, 
                        of_bias: Any, fixed: Any) -> None:
     """Compute the input's gradient and add to those of weight and bias; through constant moments if ``fixed``."""
     samples, groups, channels, places = x.shape
-    part = f32(1) / f32(samples * channels * places)
+    part = 1 / (samples * channels * places)
     for group in range(groups):
-        mean, scale, along, across, normals = means[group], scales[group], f32(0), f32(0), f32(0)
+        mean, scale, of_all, of_products, normals = means[group], scales[group], 0.0, 0.0, 0.0
         for channel in range(channels):
-            total, product = f32(0), f32(0)
+            total, product = 0.0, 0.0
             for sample in range(samples):
-                line, through = x[sample, group, channel], grad[sample, group, channel]
-                for i in range(len(line)):
-                    normal = (line[i] - mean) * scale
-                    total += through[i]
-                    product += through[i] * normal
-                    normals += normal
+                for start in range(0, places, PIECE):
+                    line = x[sample, group, channel, start:start + PIECE]
+                    through = grad[sample, group, channel, start:start + PIECE]
+                    of_piece, of_product, of_normal = f32(0), f32(0), f32(0)
+                    for i in range(len(line)):
+                        normal = (line[i] - mean) * scale
+                        of_piece += through[i]
+                        of_product += through[i] * normal
+                        of_normal += normal
+                    total += float(of_piece)
+                    product += float(of_product)
+                    normals += float(of_normal)
             place = (group * channels + channel) % len(weight)
-            of_bias[place] += total
-            of_weight[place] += product
-            along += weight[place] * total
-            across += weight[place] * product
-        along = f32(0) if fixed else along * part
-        across = f32(0) if fixed else (across - along * normals) * part  # the sum of normal numbers is not quite 0
+            of_bias[place] += f32(total)
+            of_weight[place] += f32(product)
+            of_all += weight[place] * total
+            of_products += weight[place] * product
+        along = f32(0) if fixed else f32(of_all * part)
+        # the sum of normal numbers is not quite 0
+        across = f32(0) if fixed else f32((of_products - of_all * part * normals) * part)
         for sample in range(samples):
             for channel in range(channels):
                 line, through = x[sample, group, channel], grad[sample, group, channel]
