@@ -10,7 +10,7 @@ from typing import Any
 from .._base.about import about
 from .._dispatch.aten import zeros
 from .._dispatch.dispatcher import TENSOR_TYPES
-from .._dispatch.keys import AUTOGRAD
+from .._dispatch.keys import AUTOGRAD, FUNCTION
 from .._dispatch.local import local
 from .._dtype import FLOATING
 from . import views
@@ -201,8 +201,7 @@ class BackwardCFunction(Node, FunctionCtx):
             if outputs[number]._grad_fn is self:
                 outputs[number]._output_nr = number
             done[id(output)] = outputs[number]
-        self._outputs = tuple((tuple(t.shape), t._dtype, t._device) if t.__class__ in TENSOR_TYPES else None
-                              for t in outputs)
+        self._outputs = tuple([_described(t) if t.__class__ in TENSOR_TYPES else None for t in outputs])
         if sum(t.__class__ in TENSOR_TYPES and bool(t._keys & AUTOGRAD) for t in outputs) > 1:
             for output in outputs:
                 if output.__class__ in TENSOR_TYPES and output._base is not None:
@@ -274,7 +273,7 @@ class BackwardCFunction(Node, FunctionCtx):
                                "for example) or make your Function only return one Tensor (potentially splitting it "
                                "into two Functions: one doing the inplace that returns a single Tensor and a second "
                                "one that does the other operations).")
-        self._outputs = (None,) * number + ((tuple(output.shape), output._dtype, output._device),)
+        self._outputs = (None,) * number + (_described(output),)
         views.rebase(output, self)
 
     def _save(self) -> None:
@@ -328,8 +327,16 @@ def _among(tensor: Any, tensors: Any) -> bool:
     return any(tensor is other for other in tensors)
 
 
+def _described(tensor: Any) -> tuple[Any, Any, Any]:
+    """Return the shape, dtype and device of an output. The shape of a subclass's is not asked of its handler."""
+    array = tensor._array
+    return tuple(tensor.shape if array is None else array.shape), tensor._dtype, tensor._device
+
+
 def _as_is(tensor: Any) -> Any:
     """Return a view with the same layout, for an input that forward returned as is."""
+    if tensor._keys & FUNCTION:
+        return tensor.view_as(tensor)  # a subclass may want its own
     return tensor._view(tensor.shape, tensor._strides(), tensor._offset)
 
 
@@ -489,13 +496,20 @@ class Error(Node):
     def __init__(self, message: str, outputs: list[Any]):
         self._message = message
         self._order = next_sequence_nr()
-        self._outputs = tuple((tuple(t.shape), t._dtype, t._device) if t is not None else None for t in outputs)
+        self._edges = tuple([None if t is None or not t._keys & AUTOGRAD else t._grad_edge() for t in outputs])
+        self._outputs = tuple([_described(t) if t is not None else None for t in outputs])
 
     def name(self) -> str:
         return "torch::autograd::Error"
 
     def apply(self, grads: list[Any]) -> list[Any]:
         raise RuntimeError(self._message)
+
+
+def undifferentiable(tensors: list[Any], message: str) -> list[Any]:
+    """Return tensors over the same memory whose gradients raise a RuntimeError (ATen's ``DelayedError``)."""
+    node = Error(message, tensors)
+    return [None if tensor is None else attached(tensor, node, i) for i, tensor in enumerate(tensors)]
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -510,9 +524,10 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         if not local.grad_enabled or not any(arg.__class__ in TENSOR_TYPES and arg._keys & AUTOGRAD for arg in args):
             return results
         flat = list(results) if isinstance(results, tuple) else [results]
-        node = Error("trying to differentiate twice a function that was marked with @once_differentiable", flat)
-        tied = tuple(None if t is None else attached(t, node, i) for i, t in enumerate(flat))
-        return tied if isinstance(results, tuple) else tied[0]
+        leaves = [None if t is None else t.detach().requires_grad_() for t in flat]  # PyTorch's graph has them
+        tied = undifferentiable(
+            leaves, "trying to differentiate twice a function that was marked with @once_differentiable")
+        return tuple(tied) if isinstance(results, tuple) else tied[0]
 
     return wrapper
 

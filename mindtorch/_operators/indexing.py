@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._autograd.function import undifferentiable
 from .._backends.common.overlap import (
     check_disjoint, check_separate, check_writable, deprecated_on, repeats, with_overlap,
 )
@@ -24,6 +25,7 @@ from .._dispatch.aten import (
 )
 from .._dispatch.dispatcher import is_seen
 from .._dispatch.keys import BATCHED
+from .._dispatch.local import local
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .._dtype import bool_, int32, int64, uint8
@@ -689,6 +691,7 @@ class Along:
 
     def __init__(self, calls: tuple[Any, Any, Any, Any], dim: int, index: Any):
         self.calls, self.dim, self.index = calls, dim, index
+        self.names = ("scatter_reduce", "src") if calls is SCATTER else ("index_reduce", "source")
 
     def add(self, tensor: Any, source: Any) -> Any:
         """Return the tensor with the source added."""
@@ -741,6 +744,11 @@ def prod_grads(along: Along, grad: Tensor, self: Tensor, src: Any, include_self:
     only_zero = is_zero.logical_and(zero_count == 1)
     others = along.multiply(self, src.masked_fill(only_zero, 1), include_self)
     of_src = where(only_zero, along.get(grad * others), along.get(grad * result) / src.masked_fill(is_zero, 1))
+    if local.grad_enabled and zero_count.gt(1).any():
+        name, factors = along.names
+        (of_src,) = undifferentiable([of_src], (
+            f"{name}(): Double backward is unsupported for {factors} when >1 zeros in {factors} are scattered to the "
+            "same position in self"))
     return of_self, of_src
 
 

@@ -64,3 +64,23 @@ CASES = {
 def test_gradients_are_pytorchs(name: str) -> None:
     for ours, theirs in zip(CASES[name](mindtorch), CASES[name](torch), strict=True):
         assert_same(ours, theirs)
+
+
+@pytest.mark.parametrize("name", ["scatter_reduce", "index_reduce"])
+def test_second_derivatives_of_products_with_two_zeros_are_refused(name: str) -> None:
+    def gradient(t: Any, zeros: int) -> Any:
+        x = t.tensor([2.0, 3.0], requires_grad=True)
+        factors = t.tensor([0.0] * zeros + [5.0] * (3 - zeros), requires_grad=True)
+        product = getattr(x, name)(0, t.tensor([0, 0, 1]), factors, "prod")
+        return t.autograd.grad(product.square().sum(), factors, create_graph=True)[0], factors
+
+    for zeros in (1, 2):
+        ours, theirs = (gradient(t, zeros) for t in (mindtorch, torch))
+        assert_same(ours[0].detach(), theirs[0].detach())
+    ours, theirs = (t.autograd.grad(found.sum(), factors)[0] for t in (mindtorch, torch)
+                    for found, factors in [gradient(t, 1)])
+    assert_same(ours, theirs)
+    for t in (mindtorch, torch):
+        found, factors = gradient(t, 2)
+        with pytest.raises(RuntimeError, match=rf"{name}\(\): Double backward is unsupported"):
+            t.autograd.grad(found.sum(), factors)

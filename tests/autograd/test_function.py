@@ -200,8 +200,55 @@ def test_once_differentiable_refuses_to_be_differentiated_twice(t):
     x = t.ones(2, requires_grad=True)
     (g,) = t.autograd.grad(Once.apply(x), x, t.ones(2, requires_grad=True), create_graph=True)
     assert g.tolist() == [2.0, 2.0]
+    (below, _), = g.grad_fn.next_functions
+    assert below.name() == "torch::autograd::AccumulateGrad"
     with pytest.raises(RuntimeError, match="once_differentiable"):
         g.sum().backward()
+
+
+@BOTH
+def test_an_input_returned_as_it_is_keeps_its_class(t):
+    class Kept(t.Tensor):
+        pass
+
+    class AsItIs(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 3
+
+    x = t.ones(2).as_subclass(Kept)
+    assert type(AsItIs.apply(x)) is Kept
+    y = AsItIs.apply(x.requires_grad_())
+    assert type(y) is Kept and y is not x and y.grad_fn.name() == "AsItIsBackward"
+    y.sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+@BOTH
+def test_apply_asks_the_handler_of_a_subclass_for_nothing(t):
+    asked = []
+
+    class Asked(t.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            asked.append(function.__name__)
+            return super().__torch_function__(function, types, args, kwargs or {})
+
+    class Double(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    Double.apply(t.ones(2).as_subclass(Asked))
+    assert asked == ["mul"]
 
 
 @BOTH
