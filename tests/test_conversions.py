@@ -167,3 +167,20 @@ def test_what_only_sparse_tensors_have_a_kernel_of_is_refused(name: str, device:
         x = lib.ones(2, 3, device=device)
         with pytest.raises(NotImplementedError, match=f"aten::{name}"):
             getattr(x, name)(*[x] * (name == "sparse_mask"))
+
+
+@pytest.mark.parametrize("program", [
+    lambda t: t.ones(2).to(tensor=t.ones(1, dtype=t.int8)), lambda t: t.ones(2).to(None, t.int8, False, True),
+    lambda t: t.ones(2).to("cpu", int), lambda t: t.ones(2).to(), lambda t: t.ones(2).to(t.int8, 1),
+    lambda t: t.ones(2).to("cpu", True), lambda t: t.ones(2).to(t.int8, dtype=t.int8),
+    lambda t: t.nn.Linear(2, 2).to(tensor=t.ones(1, dtype=t.float64)).weight,
+    lambda t: t.ones(2).to(other=t.ones(1)),
+], ids=str)
+def test_the_binder_checks_the_arguments_of_to(program):
+    found = []
+    for lib in (mindtorch, torch):
+        try:
+            found.append(str(program(lib).dtype))
+        except TypeError as error:
+            found.append(type(error).__name__)
+    assert found[0] == found[1]

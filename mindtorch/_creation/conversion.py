@@ -8,18 +8,17 @@ from typing import Any
 from .. import _device
 from .._backends.common.convert import to_device
 from .._backends.sparse.parts import nothing
-from .._base.about import about, check_flags, check_format
+from .._base.about import check_format
 from .._base.backend import backends
 from .._base.errors import check
 from .._base.formats import contiguous_format, preserve_format, sparse_coo
 from .._base.layout import suggested_order
 from .._dispatch.aten import clone
+from .._dispatch.binding import resolve_overload
 from .._dispatch.keys import NONCONTIGUOUS, PYTHON, SPARSES
+from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
-from .._dtype import (
-    DTYPE_ALIASES, NAMES, PYTHON_DTYPES, DType, as_dtype, bfloat16, bool_, float32, get_default_dtype, int8, int64,
-    uint8,
-)
+from .._dtype import DTYPE_ALIASES, NAMES, DType, bfloat16, bool_, float32, get_default_dtype, int8, int64, uint8
 from .._storage import LEGACY_STORAGES, NAMES as STORAGE_NAMES
 from .._tensor import Tensor, tensor_method
 from .._tensor.printing import _str
@@ -29,6 +28,10 @@ from .sparse import sparse_coo_tensor
 _to_copy = registry["_to_copy"]
 FORMATS = {4: "channels_last", 5: "channels_last_3d"}  #: by number of dimensions
 LEGACY_TYPES: dict[str, DType] = {name: kind.dtype for name, kind in LEGACY_TENSORS.items()}
+#: The forms of ``to``, as the binder takes them.
+FORMS = [Operator(registry, f"to.{form}, bool non_blocking=False, bool copy=False, *, "
+                            "MemoryFormat? memory_format=None) -> Tensor") for form in (
+    "device(Device? device=None, ScalarType? dtype=None", "dtype(ScalarType dtype", "other(Tensor tensor")]
 #: Frequent forms of ``to``: the names of the keywords, by the types of all arguments.
 SPELLED: dict[tuple[type, ...], set[tuple[str, ...]]] = {(DType,): {("dtype",)}}
 for _kind in (str, _device.device):
@@ -41,43 +44,16 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, 
     """Return the device, dtype, ``non_blocking``, ``copy`` and memory format that the arguments of ``to`` mean. Raises
     TypeError if they are none of ``to(dtype)``, ``to(device, dtype)``, ``to(other)`` with their options.
     """
-    device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
-    flags = {"non_blocking": kwargs.pop("non_blocking", False), "copy": kwargs.pop("copy", False)}
-    check_flags("to", **flags)
-    if (memory_format := kwargs.pop("memory_format", None)) is not None:
-        check_format("to", memory_format)
-    rest = list(args)
-    if "other" in kwargs:
-        rest.insert(0, kwargs.pop("other"))
-    if kwargs:
-        raise about(TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'"),
-                    "unknown argument", function="to", keyword=next(iter(kwargs)))
-    if rest and isinstance(rest[0], Tensor):
-        other = rest.pop(0)
-        device, dtype = other._device, other._dtype
-    else:
-        if rest and not isinstance(rest[0], (DType, bool)) and rest[0] not in PYTHON_DTYPES:
-            first = rest.pop(0)
-            if first is not None and (isinstance(first, bool) or not isinstance(first, (str, int, _device.device))):
-                raise TypeError("to() received an invalid combination of arguments - got "
-                                f"({', '.join(type(a).__name__ for a in args)}), but expected a device, a dtype or a "
-                                "tensor")
-            if rest and isinstance(rest[0], bool):
-                raise TypeError("to(): argument 'dtype' (position 2) must be torch.dtype, not bool")
-            device = first
-        if rest and (isinstance(rest[0], DType) or rest[0] is None or rest[0] in PYTHON_DTYPES):
-            dtype = rest.pop(0)
-    for name, value in zip(("non_blocking", "copy"), rest, strict=False):
-        if not isinstance(value, bool):
-            raise TypeError(f"to(): argument '{name}' must be bool, not {type(value).__name__}")
-        flags[name] = value
-    dtype = as_dtype("to", dtype)
-    where = None if device is None else _device.resolve_device(device)
-    return where, dtype, flags["non_blocking"], flags["copy"], memory_format
+    op, given = resolve_overload("to", args, kwargs, packet=FORMS)
+    if op.overload == "device":
+        device, *options = given
+        return None if device is None else _device.resolve_device(device), *options
+    first, *options = given
+    return (None, *given) if op.overload == "dtype" else (first._device, first._dtype, *options)
 
 
 def _as_shown(self: Tensor, device: Any = None, dtype: DType | None = None, non_blocking: bool = False,
-              copy: bool = False, *, other: Tensor | None = None, memory_format: Any = None) -> Tensor:
+              copy: bool = False, *, tensor: Tensor | None = None, memory_format: Any = None) -> Tensor:
     """Show the arguments of ``to``; a dtype or a tensor may come first, too."""
     raise NotImplementedError
 
