@@ -93,9 +93,6 @@ class FoldedMatmul(Folded):
                        start, perf_counter_ns() - start)
         return results
 
-    def release_variables(self) -> None:
-        self.saved = None
-
     def unfolded(self) -> OperatorNode:
         saved, dtype, edges = self.saved, self._out_dtype, {position: edge for position, *edge in self._links}
         number = self._order + 1 - numbers_of(self.ways, [position in edges for position in (0, 1)])

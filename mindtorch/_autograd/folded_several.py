@@ -20,8 +20,9 @@ from .._dispatch import dispatcher
 from .._dispatch.aten import zeros
 from .._dispatch.dispatcher import switched
 from .._dispatch.keys import AUTOGRAD, OBSERVED, REDIRECTING
-from .._dispatch.local import local
+from .._dispatch.local import UNTOUCHED, local
 from .._dispatch.observers import tell_parts, untold
+from .._dispatch.torch_function import ALL_OFF
 from .accumulate import AccumulateGrad
 from .anomaly import AnomalyMode
 from .engine import execute, grad as grad_of
@@ -224,9 +225,8 @@ def before(one: Given, edge: Any, written: list[tuple[list[Any], int]]) -> Any:
 
 
 def unseen() -> AbstractContextManager[Any]:
-    """Return a block that records operators of which nothing is notified."""
-    return switched(pipeline=None, inference=False, autocast=None, frames=(), dispatch_modes=(), below_autograd=False,
-                    saved_tensor_hooks=(), function_off=2, added=(), grad_enabled=True, parts=[])
+    """Return a block that records operators without notifying anything."""
+    return switched(**{**UNTOUCHED, "function_off": ALL_OFF, "parts": []})
 
 
 def at(tensor: Any, edge: Any) -> Any:

@@ -40,6 +40,12 @@ class LocalState(threading.local):
     parts: list[Any] | None = None  #: collects the events of a composite that runs on stand-ins, see ``observers``
 
 
+#: The states that count, which a block of other values leaves alone.
+COUNTED = {"depth", "events", "reads"}
+#: The state of a thread in which neither modes nor hooks nor transforms change a call.
+UNTOUCHED = {name: vars(LocalState)[name] for name in LocalState.__annotations__ if name not in COUNTED}
+
+
 class SharedState:
     """State that all threads share, as in PyTorch."""
 
