@@ -42,7 +42,7 @@ def assert_same_bits(mine: Any, other: Any) -> None:
     assert mine[~nan].view(integer).equal(other[~nan].view(integer))
 
 
-#: Functions of two lines of numbers, by the loop's name.
+#: Functions of two lines of numbers, by the loop's name, where there is one.
 ELEMENTS = {
     "sign": lambda t, x, y: x.sgn(), "angle": lambda t, x, y: x.angle(), "heaviside": lambda t, x, y: x.heaviside(y),
     "nextafter": lambda t, x, y: x.nextafter(y), "softshrink": lambda t, x, y: t.nn.functional.softshrink(x),
@@ -73,7 +73,7 @@ def test_functions_of_elements_have_the_bits_of_numpy_and_agree_with_pytorch(nam
         given = [part.nan_to_num(0).clamp(-9, 9) for part in given]
         mindtorch.testing.assert_close(call(mindtorch, *[port(part, mindtorch) for part in given]),
                                        port(call(torch, *given), mindtorch), equal_nan=True)
-    assert f"{name.split()[0]}_{str(dtype)[6:]}" in used
+    assert name.split()[0] not in loops.elements or f"{name.split()[0]}_{str(dtype)[6:]}" in used
 
 
 def test_few_elements_that_broadcast_to_many_repay_a_loop_as_many_do(monkeypatch) -> None:

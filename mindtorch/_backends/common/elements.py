@@ -71,11 +71,13 @@ def of_many(ufunc: np.ufunc, x: Any, *others: Any) -> np.ndarray:
 
 
 class Looped:
-    """The row of a function of elements that only makes new arrays: by loops, where there are any."""
+    """The row of a function of elements that only makes new arrays, or if it ``writes``, fills the one given as
+    ``out``: by loops, where there are any.
+    """
 
-    def __init__(self, function: Callable[..., Any]):
+    def __init__(self, function: Callable[..., Any], writes: bool = False):
         self.function = self.__wrapped__ = function
-        self.__name__ = function.__name__
+        self.__name__, self.writes = function.__name__, writes
 
     def __call__(self, *args: Any) -> Any:
         return self.function(*args)
@@ -93,22 +95,29 @@ def by_loop(name: str, function: Callable[..., Any], *defaults: Any) -> Looped:
     return Looped(row)
 
 
-def chained(function: Callable[..., Any], plain: Callable[..., Any] | None = None) -> Looped:
-    """Return the row of a function of elements, written in ufuncs, which makes a new array, by one ufunc where there is
-    one; until then, by ``plain``, or by the function itself.
+def chained(function: Callable[..., Any], count: int = 1, plain: Callable[..., Any] | None = None) -> Looped:
+    """Return the row of a function of so many operands, and of numbers, that is written in ufuncs, by one ufunc where
+    there is one; until then, by ``plain``, or by the function itself. Operands may be numbers, but for the first.
     """
-    made, by_numpy = Chained(function), plain or function
+    chain, by_numpy = Chained(function), plain or function
 
     @wraps(function)
-    def row(*args: Any) -> Any:
-        size = args[0].size
-        if (ufunc := made.ufunc(PASSES * (size + CALLS), args)) is None:
-            return by_numpy(*args)
-        arrays = args if ufunc.nin == len(args) else [x for x in args if x.__class__ is np.ndarray]
-        return ufunc(*arrays) if size < FEW else of_many(ufunc, *arrays)
+    def row(x: Any, *others: Any, out: Any = None) -> Any:
+        dtype = x.dtype
+        kinds, numbers, arrays = dtype.char, others, (x,)
+        if count > 1:
+            arrays = x, *[y if y.__class__ is np.ndarray else element(y, dtype) for y in others[:count - 1]]
+            kinds, numbers = "".join([y.dtype.char for y in arrays]), others[count - 1:]
+        try:
+            ufunc = chain.ufunc(kinds, numbers, PASSES * (x.size + CALLS), (*arrays, *numbers))
+        except TypeError:  # an NPU's numbers are arrays
+            ufunc = None
+        if ufunc is None:
+            found = by_numpy(x, *others)
+        elif out is not None:
+            return ufunc(*arrays, out=out) if out.size < LARGE else compute(ufunc, out, *arrays)
+        else:
+            return ufunc(*arrays) if x.size < FEW else of_many(ufunc, *arrays)
+        return found if out is None else np.positive(found, out)
 
-    def into(*args: Any, out: np.ndarray) -> None:
-        out[...] = row(*args)
-
-    row.into = into  # type: ignore[attr-defined]
-    return Looped(row)
+    return Looped(row, True)

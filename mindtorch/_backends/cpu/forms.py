@@ -14,6 +14,7 @@ from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import BOOL, FLOATING, bool_
 from ..common.blas import add_scaled
 from ..common.blocks import LARGE, SMALL, compute, each_block, least_of
+from ..common.elements import Looped
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import are_small, fast_path
 
@@ -50,8 +51,15 @@ def by_target(fast: Callable[..., Any], general: Callable[..., Any], contiguous:
 SIGNS: dict[Any, int] = {np.add: 1, np.subtract: -1}
 
 
+def writes(row: Any) -> bool:
+    """Return whether the row of a function of elements fills an array, as a ufunc does."""
+    return isinstance(row, Looped) and row.writes
+
+
 def writer(row: Any) -> Callable[..., None]:
     """Return a function that writes a row's result into its first array. Errors are raised before any write."""
+    if writes(row):
+        return lambda array, *args: row.function(array, *args, out=array)
     if not isinstance(row, PreparedUfunc):
         return lambda array, *args: np.copyto(array, row(array, *args))
 
@@ -82,7 +90,7 @@ def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
     if meta.kind == "bool" or meta.unpromoted:
         return None
     dtypes, others, checks = meta.fast, meta.count - 1, meta.check is not None
-    ufunc, write = row.ufunc if isinstance(row, PreparedUfunc) else row, writer(row)
+    ufunc, write = row.function if writes(row) else row.ufunc if isinstance(row, PreparedUfunc) else row, writer(row)
 
     @fast_path
     def by_function(self: Any, *args: Any) -> Any:
@@ -106,7 +114,7 @@ def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
         return self
 
     function = by_function(general)
-    if not isinstance(ufunc, np.ufunc) or others > 1:
+    if others > 1 or not (isinstance(ufunc, np.ufunc) or (writes(row) and not others)):
         return function
     slower, least = general if ufunc is row else function, least_of(ufunc)
 
@@ -114,8 +122,8 @@ def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
         array = self._array
         if not rest and self._dtype in dtypes:
             try:
-                if array.size < least:
-                    silent().run(ufunc, array, array)
+                if array.size < least or ufunc is not row:
+                    silent().run(ufunc, array, out=array)
                 else:
                     compute(ufunc, array, array)
                 (self._version_counter or self._start_counter())[0] += 1
@@ -155,13 +163,16 @@ def into_out(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
     """
     prepared = isinstance(row, PreparedUfunc)  # its factor is 1 unless given
     ufunc, dtypes, count, compares = row.ufunc if prepared else row, meta.fast, meta.count, meta.kind == "bool"
-    if not isinstance(ufunc, np.ufunc) or meta.unpromoted:
+    if by_row := writes(row):
+        ufunc = row.function
+    if not (by_row or isinstance(ufunc, np.ufunc)) or meta.unpromoted:
         return None
     least = least_of(ufunc)
 
     def fast(*args: Any) -> Any:
         dtype, out, rest = args[0]._dtype if args[0].__class__ in TENSOR_TYPES else None, args[-1], args[count:-1]
-        if ((rest and not (prepared and rest[0].__class__ is int and rest[0] == 1)) or dtype not in dtypes
+        if ((rest and not (by_row and are_small(rest)) and not (
+                prepared and rest[0].__class__ is int and rest[0] == 1)) or dtype not in dtypes
                 or out.__class__ not in TENSOR_TYPES or out._dtype is not (bool_ if compares else dtype)):
             return general(*args)
         target, storage, arrays = out._array, out._storage, []
@@ -180,7 +191,7 @@ def into_out(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
                 return general(*args)
         try:
             if target.size < least:
-                silent().run(ufunc, *arrays, out=target)  # maximum takes no third argument by place
+                silent().run(ufunc, *arrays, *rest * by_row, out=target)  # maximum takes no third argument by place
             else:
                 silent().run(compute, ufunc, target, *arrays)
         except (TypeError, OverflowError):

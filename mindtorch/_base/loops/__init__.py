@@ -273,8 +273,7 @@ distances_backward, sample_backward = ByDType("distances_backward", least=SOME),
 sample = ByDType("sample", True)
 #: Functions of each element, by the loop's name.
 elements = {name: ByDType(name, True, "fdil" if name == "addcmul" else "fd") for name in (
-    "sign", "angle", "heaviside", "nextafter", "softshrink", "clamp", "lerp", "threshold", "outside", "leaky",
-    "addcmul", "addcdiv", "hardsigmoid", "hardswish")}
+    "sign", "angle", "heaviside", "nextafter", "lerp", "addcmul", "addcdiv")}
 attention = Loop("attention", least=1 << 8)
 #: Convolutions without im2col, and products of matrices; for processors whose vectors they are written for
 #: (``has_wide_vectors``).

@@ -377,13 +377,11 @@ class Chained:
         self.function = function
         self._ufuncs, self._awaited = dict[Any, np.ufunc](), dict[Any, float]()
 
-    def ufunc(self, size: int, args: tuple[Any, ...]) -> np.ufunc | None:
-        """Return the ufunc of the arrays of a call, which computes so many elements; None if NumPy is to."""
-        if len(args) == 1:
-            key = args[0].dtype.char
-        else:  # zeros come as text, which has their sign
-            key = tuple([arg.dtype.char if arg.__class__ is np.ndarray else (arg.__class__, arg or str(arg))
-                         for arg in args])
+    def ufunc(self, kinds: str, numbers: tuple[Any, ...], size: int, args: tuple[Any, ...]) -> np.ufunc | None:
+        """Return the ufunc of the arrays of a call, whose dtypes have these letters; None if NumPy is to compute it.
+        ``size`` is the elements of NumPy's passes.
+        """
+        key = (kinds, repr(numbers) if 0 in numbers else numbers) if numbers else kinds  # text has the signs of zeros
         return self._ufuncs.get(key) or self._made(key, size, args)
 
     def _made(self, key: Any, size: int, args: tuple[Any, ...]) -> np.ufunc | None:

@@ -12,7 +12,7 @@ from ...._base.loops.chains import polynomial
 from ...._base.loops.coefficients import ARTANH_ERF, float32s
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
-from ...common.elements import Looped, by_loop, chained, number
+from ...common.elements import Looped, chained
 from ...common.half import converted as as_dtype, number_in
 from ...random import sampling
 from ...random.default import default_generator
@@ -87,9 +87,12 @@ def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
     return np.where(x >= 0, x * scale, np.expm1(x * input_scale) * (alpha * scale))
 
 
-#: The values where ``|x|`` exceeds ``lambd``, rounded to the dtype; 0 elsewhere.
-outside = by_loop("outside", lambda values, x, lambd: zeroed(
-    values, np.abs(to_opmath(x)) <= to_opmath(number_in(lambd, x.dtype))))
+def outside_of(values: Any, x: Any, lambd: Any) -> Any:
+    """Return the values where ``|x|`` exceeds ``lambd``, rounded to the dtype; 0 elsewhere."""
+    return np.where(np.abs(to_opmath(x)) <= to_opmath(number_in(lambd, x.dtype)), values.dtype.type(0), values)
+
+
+outside = chained(lambda values, x, lambd: np.where(np.abs(x) <= lambd, 0, values), 2, outside_of)
 
 
 def threshold(x: Any, threshold: Any, value: Any) -> Any:
@@ -98,9 +101,12 @@ def threshold(x: Any, threshold: Any, value: Any) -> Any:
     return chosen(np.less_equal(to_opmath(x), to_opmath(threshold)), value, x)
 
 
-def elu_backward(grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Any) -> Any:
+def elu_backward_of(grad: Any, x: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool) -> Any:
     below = x + alpha * scale if is_result else np.exp(x * input_scale) * (alpha * scale)
     return grad * np.where(x <= 0, below * input_scale, scale)
+
+
+elu_backward = chained(elu_backward_of, 2)
 
 
 def normal_cdf(x: Any) -> Any:
@@ -149,40 +155,13 @@ def silu_backward(grad: Any, x: Any) -> Any:
 
 
 def up_to_six(x: Any) -> Any:
-    """Return ``x + 3``, clamped to [0, 6], as a new array."""
-    dtype = x.dtype
-    return clipped(x + number(3, dtype), ZEROS[dtype], number(6, dtype))
-
-
-def hardsigmoid(x: Any) -> Any:
-    out = up_to_six(x)
-    out /= number(6, x.dtype)
-    return out
-
-
-def hardswish(x: Any) -> Any:
-    out = up_to_six(x)
-    out *= x
-    out /= number(6, x.dtype)
-    return out
+    """Return ``x + 3``, clamped to [0, 6]."""
+    return np.minimum(np.maximum(x + 3, 0), 6)
 
 
 def softshrink(x: Any, lambd: Any = 0.5) -> Any:
     """Return how far ``x`` lies outside the bounds, and within them a zero of its sign."""
-    low, high = number(-float(lambd), x.dtype), number(float(lambd), x.dtype)  # an NPU's is an array
-    if x.dtype.kind != "f" or x.size <= FEW:
-        return np.copysign(x - np.minimum(np.maximum(x, low), high), x)
-    out = x.clip(low, high)
-    np.subtract(x, out, out)
-    bits = x.view(INTEGERS[x.itemsize])
-    signed = out.view(bits.dtype)  # which NumPy copies in a sixth of the time of ``copysign``
-    signed |= bits & np.iinfo(bits.dtype).min
-    return out
-
-
-def clipped(x: Any, low: Any, high: Any) -> Any:
-    """Clamp a new array between numbers. From ``SHORT`` elements on, ``clip`` takes a sixth of both ufuncs' time."""
-    return x.clip(low, high, out=x) if x.size >= SHORT else np.minimum(high, np.maximum(low, x))
+    return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0))
 
 
 def hardswish_backward_of(grad: Any, x: Any, has_vectors: bool) -> Any:
@@ -191,7 +170,7 @@ def hardswish_backward_of(grad: Any, x: Any, has_vectors: bool) -> Any:
     return np.where(x <= -3, 0, np.where(x >= 3, grad, inside) if has_vectors else np.where(x < 3, inside, grad))
 
 
-hardswish_backward_row = chained(hardswish_backward_of, in_blocks(hardswish_backward_of, 2))
+hardswish_backward_row = chained(hardswish_backward_of, 2, in_blocks(hardswish_backward_of, 2))
 
 
 def softplus(x: Any, beta: Any = 1, threshold: Any = 20) -> Any:
@@ -256,15 +235,15 @@ def leaky_relu(x: Any, slope: Any = 0.01) -> Any:
 
 
 #: Elements, multiplied by the slope where the input is not positive: a number, or an array that broadcasts to them.
-leaky = by_loop("leaky", lambda grad, x, slope: chosen(
-    np.greater(x, 0), grad, np.asarray(grad * np.asarray(slope, x.dtype))))
+leaky = chained(lambda grad, x, slope: np.where(x > 0, grad, grad * slope), 3)
 
 
 def prelu_backward(grad: Any, x: Any, weight: Any) -> Any:
     return leaky(grad, x, weight), zeroed(grad * x, np.greater(x, 0))
 
 
-hardtanh = by_loop("clamp", lambda x, low=-1, high=1: clamped(x, x.dtype.type(low), x.dtype.type(high)), -1, 1)
+def hardtanh(x: Any, low: Any = -1, high: Any = 1) -> Any:
+    return clamped(x, x.dtype.type(low), x.dtype.type(high))
 
 
 def at_once(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -301,29 +280,29 @@ def rrelu_backward(grad: Any, x: Any, noise: Any, lower: Any, upper: Any, traini
 CPU_KERNELS.add(leaky_relu, rrelu_with_noise)
 CPU_KERNELS.update({
     "relu": relu,
-    "hardtanh": hardtanh,
+    "hardtanh": Looped(hardtanh),
     "hardtanh_backward": lambda grad, x, low, high: zeroed(grad, np.less_equal(x, low) | np.greater_equal(x, high)),
-    "elu": (elu_row := chained(elu, in_blocks(elu))),
+    "elu": (elu_row := chained(elu, 1, in_blocks(elu))),
     "celu": Looped(lambda x, alpha=1.0: elu_row(x, alpha, 1, 1 / alpha)),
-    "elu_backward": chained(elu_backward),
-    "silu": chained(silu, in_blocks(silu)),
-    "mish": chained(mish, in_blocks(mish)),
-    "softplus": chained(softplus, in_blocks(softplus)),
-    "log_sigmoid_backward": chained(log_sigmoid_backward),
-    **{function.__name__: chained(function, in_blocks(function, 2)) for function in (
+    "elu_backward": Looped(lambda grad, *settings: elu_backward(grad, settings[-1], *settings[:-1])),
+    "silu": chained(silu, 1, in_blocks(silu)),
+    "mish": chained(mish, 1, in_blocks(mish)),
+    "softplus": chained(softplus, 1, in_blocks(softplus)),
+    "log_sigmoid_backward": chained(log_sigmoid_backward, 3),
+    **{function.__name__: chained(function, 2, in_blocks(function, 2)) for function in (
         silu_backward, mish_backward, softplus_backward)},
     "gelu": in_blocks(gelu, loop=loops.gelu, settings=("none",)),
-    "gelu_backward": in_blocks(chained(gelu_backward).function, 2, loop=loops.gelu_backward, settings=("none",)),
+    "gelu_backward": in_blocks(chained(gelu_backward, 2).function, 2, loop=loops.gelu_backward, settings=("none",)),
     "hardswish_backward": Looped(lambda grad, x: hardswish_backward_row(grad, x, x.size >= 32)),
-    "hardsigmoid": by_loop("hardsigmoid", in_blocks(hardsigmoid)),
+    "hardsigmoid": chained(lambda x: up_to_six(x) / 6),
     "hardsigmoid_backward": lambda grad, x: within(grad * np.float32(1 / 6), x, -3, 3),  # as ATen rounds it
-    "hardswish": by_loop("hardswish", in_blocks(hardswish)),
+    "hardswish": chained(lambda x: up_to_six(x) * x / 6),
     "leaky_relu_backward": lambda grad, x, slope, is_result: leaky(grad, x, slope),
-    "softshrink": by_loop("softshrink", in_blocks(softshrink), 0.5),
+    "softshrink": chained(softshrink, 1, in_blocks(softshrink)),
     "softshrink_backward": outside,
     "hardshrink": lambda x, lambd=0.5: outside(x, x, lambd),
     "hardshrink_backward": outside,
-    "threshold": by_loop("threshold", threshold),
+    "threshold": chained(lambda x, least, value: np.where(x <= least, value, x), 1, threshold),
     "threshold_backward": threshold_backward,
     "log_sigmoid_forward": in_opmath(lambda x: (log_sigmoid_row(x), decay(x))),
     "glu": in_opmath(glu),

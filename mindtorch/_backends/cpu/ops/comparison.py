@@ -7,12 +7,13 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from numpy._core.umath import clip  # type: ignore[attr-defined]  # the ufunc
 
 from ...._base.errors import check_number
 from ...._dtype import from_numpy_dtype
 from ...._storage import allocate
 from ...common.blocks import LARGE, compute, each_block
-from ...common.elements import by_loop
+from ...common.elements import by_loop, element
 from ...common.half import number_in, part_for
 from . import CPU_KERNELS
 
@@ -76,19 +77,14 @@ def at_most(x: Any, high: Any) -> Any:
 
 
 def clamped(x: Any, low: Any = None, high: Any = None) -> Any:
-    """Clamp between numbers; a large array in one pass, with infinite bounds if need be, unless that takes longer."""
-    if x.size < MANY or (x.dtype.kind != "f" and (low is None or high is None or x.size >= LINES)):
+    """Clamp between numbers; floats by one ufunc, with infinite bounds if need be, unless that takes longer."""
+    few = x.size < MANY
+    if x.dtype.char not in "fd" if few else x.dtype.kind != "f" and (low is None or high is None or x.size >= LINES):
         return clamp(x, low, high)
     if x.dtype.kind != "f":
         low, high = x.dtype.type(low), x.dtype.type(high)  # raises for one that it does not hold
-    low, high = -inf if low is None else low, inf if high is None else high
-    return compute(np.clip, allocate(x.shape, x.dtype), x, low, high)
-
-
-def between(row: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the row that clamps by one bound or two, given the one by NumPy."""
-    by_both = by_loop("clamp", row)
-    return lambda x, low=None, high=None: (row if low is None or high is None else by_both)(x, low, high)
+    low, high = element(-inf if low is None else low, x.dtype), element(inf if high is None else high, x.dtype)
+    return np.asarray(clip(x, low, high)) if few else compute(clip, allocate(x.shape, x.dtype), x, low, high)
 
 
 #: The integer type of each item size, to view numbers as bits.
@@ -195,8 +191,8 @@ CPU_KERNELS.update({
     "isreal": of_kinds("cV", lambda x: np.equal(x.imag, 0), True),
     **BITS,
     "bitwise_not": np.invert,
-    "clamp": between(clamped),
-    "clamp.Tensor": between(clamp),
+    "clamp": clamped,
+    "clamp.Tensor": clamp,
     "clamp_min": clamped,
     "clamp_max": lambda x, high: clamped(x, None, high),
     "clamp_min.Tensor": clamp,

@@ -303,28 +303,19 @@ def sigmoid_of(x: Any) -> Any:
     return 1 / (1 + np.exp(-x))
 
 
-sigmoid = chained(sigmoid_of, in_blocks(sigmoid_of))
+sigmoid = chained(sigmoid_of, 1, in_blocks(sigmoid_of))
 
 
-def by_vectors(exp: Any, scale: float, slow: Any) -> Callable[[Any, Any], Any]:
-    """Return ``log(exp(x) + exp(y))`` to a base of which ``scale`` is the inverse natural logarithm. NumPy has no SIMD
-    loop of it.
-    """
-    def row(x: Any, y: Any) -> Any:
-        if x.dtype.char not in "fd" or x.dtype != y.dtype or x.size <= FEW or not has_vectors("log1p"):
-            return slow(x, y)
-        top, away = np.maximum(x, y), x - y
-        away[np.isnan(away)] = 0  # of equal infinities; a NaN is in ``top``
-        exp(np.negative(np.abs(away, away), away), away)
-        np.log1p(away, away)
-        if scale != 1:
-            away *= x.dtype.type(scale)
-        return np.add(top, away, top)
+def sum_of_powers(exp: Any, scale: float) -> Callable[..., Any]:
+    """Return the row of ``log(exp(x) + exp(y))`` to a base of which ``scale`` is the inverse natural logarithm."""
+    def log_of_sum(x: Any, y: Any) -> Any:
+        away = np.where(x == y, 0, x - y)  # the same infinities are no distance apart; a NaN is in the maximum
+        return np.maximum(x, y) + np.log1p(exp(-np.abs(away))) * scale
 
-    return row
+    return chained(log_of_sum, 2, in_blocks(log_of_sum, 2))
 
 
-logaddexp2, logaddexp_of_reals = by_vectors(np.exp2, log2(e), np.logaddexp2), by_vectors(np.exp, 1, np.logaddexp)
+logaddexp2, logaddexp_of_reals = sum_of_powers(np.exp2, log2(e)), sum_of_powers(np.exp, 1)
 
 
 def logaddexp(x: Any, y: Any) -> Any:
@@ -405,8 +396,8 @@ CPU_KERNELS.update({
     "sign": sign,
     "angle": by_loop("angle", angle, pi),
     "nextafter": by_loop("nextafter", np.nextafter),
-    "logaddexp": in_blocks(logaddexp, 2),
-    "logaddexp2": in_blocks(logaddexp2, 2),
+    "logaddexp": Looped(logaddexp),
+    "logaddexp2": logaddexp2,
     "add.Tensor": PreparedUfunc(np.add, times),
     "sub.Tensor": PreparedUfunc(np.subtract, subtrahend),
     "rsub.Tensor": lambda x, y, alpha=1: y - subtrahend(x, alpha),
@@ -431,8 +422,8 @@ CPU_KERNELS.update({
     "rsqrt": rsqrt,
     "sigmoid": sigmoid,
     "sinc": chained(sinc),
-    "sigmoid_backward": chained(lambda grad, output: grad * np.conj((1 - output) * output)),
-    "tanh_backward": chained(lambda grad, output: grad * np.conj(1 - output * output)),
+    "sigmoid_backward": chained(lambda grad, output: grad * np.conj((1 - output) * output), 2),
+    "tanh_backward": chained(lambda grad, output: grad * np.conj(1 - output * output), 2),
     "ceil": np.ceil,
     "floor": np.floor,
     "trunc": np.trunc,

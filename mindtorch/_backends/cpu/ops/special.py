@@ -11,7 +11,7 @@ import numpy as np
 from ...._base import loops
 from ...._base.loops.chains import polynomial
 from ...._base.loops.coefficients import ARTANH_ERF, ERFINV, ERFINV_FAR, float32s
-from ...common.elements import looped
+from ...common.elements import chained, element, looped
 from ...common.half import converted
 from . import CPU_KERNELS
 from .pointwise import held, in_blocks
@@ -78,20 +78,39 @@ def erfinv(x: Any) -> Any:
         out *= x
         out[np.abs(x) == 1] = np.inf
         return np.copysign(out, x, out)
-    within = np.where(np.abs(x) > 1, np.nan, x)  # float64, as which SciPy's is exact to the last place of float32
-    return np.copysign(erfinv_within(within), x).astype(x.dtype, copy=False)
+    return inverse_of_erf(x)
+
+
+#: SciPy's computes in float64, so that it is exact to the last place of float32.
+inverse_of_erf = chained(lambda x: np.copysign(erfinv_within(np.where(np.abs(x) > 1, np.nan, x)), x))
 
 
 def logit(x: Any, eps: float | None = None) -> Any:
     """Compute the logit. Half precision, and ``1 - eps``, are rounded after each step, as in ATen."""
+    bounds: tuple[Any, ...] = ()
     if eps is not None:
         low = held(eps, x.dtype)
-        x = np.where(x < low, low, np.minimum(x, 1 - low))
+        bounds = low, 1 - low
     half, single = x.dtype, np.dtype(np.float32)
-    if half.itemsize > 2 or x.size < FEW:
+    if half.itemsize > 2:
+        return log_odds(x, *[bound.item() for bound in bounds])
+    x = clipped_to(x, *bounds)
+    if x.size < FEW:
         return np.log(x / (1 - x))
     wide, rounded = converted(x, single), lambda y: converted(converted(y, half), single)
     return converted(np.log(rounded(wide / rounded(1 - wide))), half)
+
+
+def clipped_to(x: Any, *bounds: Any) -> Any:
+    return np.where(x < bounds[0], bounds[0], np.minimum(x, bounds[1])) if bounds else x
+
+
+def log_odds_of(x: Any, *bounds: float) -> Any:
+    x = clipped_to(x, *bounds)
+    return np.log(x / (1 - x))
+
+
+log_odds = chained(log_odds_of)
 
 
 def lgamma(x: Any) -> Any:
@@ -108,9 +127,12 @@ def lgamma(x: Any) -> Any:
 
 def airy_ai(x: Any) -> Any:
     """Compute the Airy function Ai, by the asymptotic series' first term far from 0; NaN at infinity, as in PyTorch."""
+    near = np.less(np.abs(x), 1e4)
+    if np.count_nonzero(near) == x.size:
+        return airy(x)[0]
     far = np.minimum(x, -1)
     wave = np.sin(2 / 3 * -far * np.sqrt(-far) + pi / 4) / np.sqrt(pi * np.sqrt(-far))
-    return np.where(np.abs(x) < 1e4, airy(x)[0], np.where(np.isposinf(x), np.nan, np.where(x > 0, 0, wave)))
+    return np.where(near, airy(x)[0], np.where(np.isposinf(x), np.nan, np.where(x > 0, 0, wave)))
 
 
 def digamma(x: Any) -> Any:
@@ -162,12 +184,8 @@ def igammac(a: Any, x: Any) -> Any:
 
 def times_log(log: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     """Return a row for ``x * log(y)``, which is 0 where x is 0 unless y is NaN."""
-
-    def row(x: Any, y: Any) -> Any:
-        product, zeros = x * log(y), np.equal(x, 0)
-        return np.where(zeros & ~np.isnan(y), product.dtype.type(0), product) if np.count_nonzero(zeros) else product
-
-    return row
+    product = chained(lambda x, y: np.where(np.equal(x, 0) & ~np.isnan(y), 0, x * log(y)), 2)
+    return lambda x, y: product(x if x.__class__ is np.ndarray else element(x, y.dtype), y)
 
 
 def spherical_bessel_j0(x: Any) -> Any:
@@ -312,7 +330,7 @@ CPU_KERNELS.update({
     **{f"special_bessel_{name}": scipy_function(name) for name in ("j0", "j1", "y0", "y1")},
     **{f"special_modified_bessel_{name}": scipy_function(name) for name in ("i0", "i1", "k0", "k1")},
     **{f"special_scaled_modified_bessel_{name}": scipy_function(f"{name}e") for name in ("k0", "k1")},
-    "special_spherical_bessel_j0": spherical_bessel_j0,
+    "special_spherical_bessel_j0": chained(spherical_bessel_j0),
     **{f"special_{name}{overload}": by_loop(name, row)
        for name, row in POLYNOMIAL_ROWS.items() for overload in ("", ".n_scalar", ".x_scalar")},
 })

@@ -61,19 +61,6 @@ def next_of(bits_of: Any, float_of: Any, integer: Any, sign: int) -> Callable[[A
     return nextafter
 
 
-def clamped(x: Any, low: Any, high: Any) -> Any:
-    above = x if x >= low or x != x else low
-    return above if above <= high or above != above else high
-
-
-@njit(inline="always")
-def up_to_six(x: Any) -> Any:
-    """Return ``x + 3``, clamped to [0, 6]."""
-    above = x + f32(3)
-    above = ZERO if above < ZERO else above  # in this order NaN stays
-    return f32(6) if above > f32(6) else above
-
-
 def lerp(start: Any, end: Any, weight: Any) -> Any:
     """Interpolate from the nearer end."""
     near = abs(weight) < HALF
@@ -85,13 +72,6 @@ of_each("angle", lambda x, pi: pi if x < ZERO else x if x != x else ZERO, 2, FLO
 of_each("heaviside", lambda x, at_zero: at_zero if x == ZERO else ONE if x > ZERO else ZERO, 2, FLOATS)
 of_each("nextafter", next_of(bits_of, float_of, i32, -1 << 31), 2, ("float32",))
 of_each("nextafter", next_of(wide_bits_of, wide_float_of, i64, -1 << 63), 2, ("float64",))
-of_each("softshrink", lambda x, size: x - size if x > size else x + size if x < -size else x * ZERO, 2, FLOATS)
-of_each("hardsigmoid", lambda x: up_to_six(x) / f32(6), 1, FLOATS)
-of_each("hardswish", lambda x: up_to_six(x) * x / f32(6), 1, FLOATS)
-of_each("clamp", clamped, 3, FLOATS)
 of_each("lerp", lerp, 3, FLOATS)
-of_each("threshold", lambda x, least, value: value if x <= least else x, 3, FLOATS)
-of_each("outside", lambda x, by, size: ZERO if abs(by) <= size else x, 3, FLOATS)
-of_each("leaky", lambda x, by, slope: x if by > ZERO else x * slope, 3, FLOATS)
 of_each("addcmul", lambda x, y, z, factor: x + y * factor * z, 4, (*FLOATS, "int32", "int64"))
 of_each("addcdiv", lambda x, y, z, factor: x + y * factor / z, 4, FLOATS)
