@@ -73,13 +73,6 @@ CHOSEN = {
         "distances_{}": lambda t, x: t.stack([
             t.cdist(x[:80, :40], x[80:170, :40], p, "donot_use_mm_for_euclid_dist") for p in (0.0, 1.0, 2.0, t.inf)]),
         "distances_{} of pairs": lambda t, x: t.stack([t.pdist(x[:90, :40], p) for p in (0.0, 1.0, 2.0, t.inf)]),
-        **{f"sample_{{}} {mode} {padding}": lambda t, x, mode=mode, padding=padding: again(
-            t.nn.functional.grid_sample, x[:16].div(40).view(2, 4, 32, 40), x[20:28].view(2, 32, 40, 2) / 3, mode,
-            padding, False)
-           for mode, padding in (("bilinear", "zeros"), ("nearest", "border"), ("bicubic", "reflection"))},
-        "sample_{} of volumes": lambda t, x: again(
-            t.nn.functional.grid_sample, x[:16].div(40).view(2, 4, 8, 16, 10), x[20:32].view(2, 4, 16, 20, 3) / 3,
-            "bilinear", "reflection", True),
         **{f"{name}_{{}}{way}": lambda t, x, name=name, other=other: getattr(t, name)(x, other(x))
            for name in ("fmod", "remainder", "floor_divide") for way, other in (
                ("", lambda x: ((x * 9).round() + 0.5).flip(1) / 8), (" by a column", lambda x: x[:, 7:8] + 20),
@@ -103,6 +96,16 @@ CHOSEN = {
             places(t, x)[0], x, t.arange(0, 640, 7), padding_idx=3, mode="mean"),
         "sum_bags_{} of weighted rows": lambda t, x: t.nn.functional.embedding_bag(
             places(t, x)[0], x, t.arange(0, 640, 7), mode="sum", per_sample_weights=x[1])}),
+    **{f"sample_{dtype} {mode} {padding}": lambda t, x, dtype=dtype, mode=mode, padding=padding: again(
+        t.nn.functional.grid_sample, (x[:16] / 40).view(2, 4, 32, 40).to(getattr(t, dtype)),
+        (x[20:28] / 3).view(2, 32, 40, 2).to(getattr(t, dtype)), mode, padding, False)
+       for dtype in ("float32", "float64", "float16", "bfloat16")
+       for mode, padding in (("bilinear", "zeros"), ("nearest", "border"), ("bicubic", "reflection"))
+       if mode != "bicubic" or dtype in FLOATS},  # which PyTorch rounds elsewhere
+    **of_dtypes(FLOATS, 1, {
+        "sample_{} of volumes": lambda t, x: again(
+            t.nn.functional.grid_sample, x[:16].div(40).view(2, 4, 8, 16, 10), x[20:32].view(2, 4, 16, 20, 3) / 3,
+            "bilinear", "reflection", True)}),
     **of_dtypes(NUMBERS, 4, {
         f"top_of_lines_{{}}{way}": lambda t, x, k=k, dim=dim, largest=largest: t.stack(
             [part.double() for part in again(t.topk, x.flip(0), k, dim, largest)][:2 - (k > 1)])

@@ -269,8 +269,9 @@ multiply_along = ByDType("multiply_along", True, "d")
 cumulative_extreme, searchsorted, top_of_lines = (
     ByDType(name, True, "fdil") for name in ("cumulative_extreme", "searchsorted", "top_of_lines"))
 sum_losses = ByDType("sum_losses", least=SOME)
-distances_backward, sample_backward = ByDType("distances_backward", least=SOME), ByDType("sample_backward")
-sample = ByDType("sample", True)
+distances_backward = ByDType("distances_backward", least=SOME)
+#: Of half precision with each step rounded.
+sample, sample_backward = ByDType("sample", True, "fdeE"), ByDType("sample_backward", kinds="fdeE")
 #: Functions of each element, by the loop's name.
 elements = {name: ByDType(name, True, "fdil" if name == "addcmul" else "fd") for name in (
     "sign", "angle", "heaviside", "nextafter", "lerp", "addcmul", "addcdiv")}

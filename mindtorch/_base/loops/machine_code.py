@@ -141,9 +141,12 @@ def load(code: bytes) -> Callable[..., Any]:
     names = [kind for kind, *_ in kinds]
     has_rows = [*arrays] == [*range(len(arrays))]  # the numbers come last
     has_lines = has_rows and all(is_line(*kind[1:]) for kind in arrays.values())
-    engine = llvm().create_mcjit_compiler(llvm().parse_assembly(
-        RUNTIME + entrance(about["name"], names, arrays) + entrance_of_rows(names, len(arrays)) * has_rows
-        + entrance_of_places(names, arrays) + entrance_of_lines(about["name"], names, arrays) * has_lines), machine)
+    text = RUNTIME + entrance(about["name"], names, arrays) + entrance_of_places(names, arrays)
+    if has_rows:
+        text += entrance_of_rows(names, len(arrays))
+    if has_lines:
+        text += entrance_of_lines(about["name"], names, arrays)
+    engine = llvm().create_mcjit_compiler(llvm().parse_assembly(text), machine)
     engine.add_object_file(llvm().ObjectFileRef.from_data(compiled))
     engine.finalize_object()
     taken = [ctypes.py_object if i in arrays else SCALARS[kind] for i, kind in enumerate(names)]

@@ -16,6 +16,7 @@ from ..rows import Prepared, by_matrix, moving
 from ..taps import Array, Taps
 from ..windows import Ints
 from . import AT_ONCE, CPU_KERNELS
+from .writes import as_loops_take
 
 # -- sample positions in the input, and weights ------------------------------------------------------------------------
 
@@ -194,16 +195,16 @@ def grid_sample(input: Array, grid: Array, mode: int, padding: int, corners: boo
     """Prepare samples by a loop; until it is compiled, the composite computes."""
     size, dims, shape = np.array(input.shape[2:]), input.ndim - 2, (*input.shape[:2], *grid.shape[1:-1])
     (of_images, of_grid), of_samples = flattened(input.shape, grid.shape), flattened(shape, grid.shape)[0]
-    work, alike = work_of(mode, dims, prod(shape)), input.dtype == grid.dtype
+    work, dense = work_of(mode, dims, prod(shape)), input.flags.c_contiguous and grid.flags.c_contiguous
 
     def run(input: Array, grid: Array) -> Array | None:
-        loop = loops.sample.loops[input.dtype.char].compiled(work) if alike and input.dtype.char in "fd" else None
-        if loop is None:
+        if not dense:
+            input, grid = np.ascontiguousarray(input), np.ascontiguousarray(grid)
+        if (loop := loops.sample.compiled(work, input, grid)) is None:
             return None
         out = allocate(shape, input.dtype)
-        x, places, samples = (
-            np.ascontiguousarray(given).reshape(to)
-            for given, to in ((input, of_images), (grid, of_grid), (out, of_samples)))
+        x, places, samples = map(as_loops_take, (
+            input.reshape(of_images), grid.reshape(of_grid), out.reshape(of_samples)))
         sampling(len(x), work, lambda part: loop(x[part], places[part], size, mode, padding, corners, samples[part]))
         return out
 
@@ -224,9 +225,9 @@ def grid_sample_backward(grad: Array, input: Array, grid: Array, mode: int, padd
             return None
         outs = [np.zeros(x.shape if asked else (0,) * x.ndim, x.dtype)
                 for x, asked in zip((input, grid), wanted, strict=True)]
-        arrays = grad.reshape(of_samples), input.reshape(of_images), grid.reshape(of_grid)
+        arrays = [*map(as_loops_take, (grad.reshape(of_samples), input.reshape(of_images), grid.reshape(of_grid)))]
         to_images, to_grid = (
-            out.reshape(to if asked else (0, 0, 0))
+            as_loops_take(out.reshape(to if asked else (0, 0, 0)))
             for out, to, asked in zip(outs, (of_images, of_grid), wanted, strict=True))
         sampling(len(input), work, lambda part: loop(*[x[part] for x in arrays], size, mode, padding, corners,
                                                      to_images[part], to_grid[part]))
