@@ -174,9 +174,9 @@ def mode(x: np.ndarray, axis: int) -> np.ndarray:
     run = taken_along(x, index, axis)
     run = run if axis == x.ndim - 1 else np.moveaxis(run, axis, -1)
     places = np.arange(run.shape[-1])
-    starts = np.ones(run.shape, bool)
-    starts[..., 1:] = run[..., 1:] != run[..., :-1]
-    longest = (places - np.maximum.accumulate(np.where(starts, places, 0), -1)).argmax(-1)
+    starts = np.zeros(run.shape, np.int64)
+    np.multiply(run[..., 1:] != run[..., :-1], places[1:], starts[..., 1:])
+    longest = (places - np.maximum.accumulate(starts, -1)).argmax(-1)
     return taken_along(index, longest.reshape(*x.shape[:axis], 1, *x.shape[axis + 1:]), axis).squeeze(axis)
 
 
