@@ -52,6 +52,8 @@ WINDOWS: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = {
         lambda lib, x: lib.nn.functional.adaptive_max_pool2d(x.nan_to_num(), 2, True), (2, 3, 5, 4)),
     "adaptive_max_pool2d of all": (lambda lib, x: lib.nn.functional.adaptive_max_pool2d(x, 1, True), (3, 5, 4)),
     "adaptive_max_pool3d": (lambda lib, x: lib.nn.functional.adaptive_max_pool3d(x, (2, 1, 3)), (1, 2, 3, 3, 4)),
+    "conv_transpose2d of wide integers": (lambda lib, x: lib.nn.functional.conv_transpose2d(
+        x.long() * 2**61 + 1, lib.arange(54).view(3, 2, 3, 3) - 9, stride=2, padding=1), (2, 3, 4, 5)),
     "fold": (lambda lib, x: lib.nn.functional.fold(x, (4, 5), 2), (2, 12, 12)),
     "fold with padding": (lambda lib, x: lib.nn.functional.fold(x, (5, 4), (3, 2), 2, (2, 1), (2, 1)), (1, 12, 12)),
     "fold with stride": (lambda lib, x: lib.nn.functional.fold(x, (6, 4), 2, 1, 0, 2), (8, 6)),

@@ -221,8 +221,8 @@ class Correlation:
 
 
 class FewMaps:
-    """The maps of few elements of one real dtype, by a table of the place of each element of the columns in ``large``;
-    padding is the place behind all elements.
+    """The maps of few elements of one real or integer dtype, by a table of the place of each element of the columns in
+    ``large``; padding is the place behind all elements.
     """
 
     def __init__(self, maps: Correlation, samples: int) -> None:
@@ -254,8 +254,12 @@ class FewMaps:
 
     def adjoint(self, small: Array, weight: Array) -> Array:
         made = self.product(weight.reshape(self.matrices).swapaxes(-1, -2), small.reshape(self.rows))
-        sums = np.bincount(self.places, made.ravel(), self.count + 1)[:-1]
-        return sums.astype(small.dtype).reshape(self.large)
+        if made.dtype.kind != "f":  # of which float64 does not hold all sums
+            sums = np.zeros(self.count + 1, made.dtype)
+            np.add.at(sums, self.places, made.ravel())
+        else:
+            sums = np.bincount(self.places, made.ravel(), self.count + 1).astype(small.dtype)
+        return sums[:-1].reshape(self.large)
 
     def weigh(self, large: Array, small: Array) -> Array:
         made = self.product(small.reshape(self.rows), self.gathered(large).swapaxes(-1, -2))
@@ -277,7 +281,8 @@ def maps_of(input: Array, weight: Array, stride: Ints, padding: Ints, dilation: 
     maps = Correlation(large, small, weight.shape, stride, padding, dilation, groups)
     columns = len(input) * groups * maps.length * maps.columns.real
     few = input.size and 0 < columns <= (FEW if maps.single else SOME)
-    return FewMaps(maps, len(input)) if few and (is_half(input) or input.dtype.char in "fd") else maps
+    kept = is_half(input) or input.dtype.char in "fd" or input.dtype.kind in "iu"
+    return FewMaps(maps, len(input)) if few and kept else maps
 
 
 @partial(Prepared, count=3)
