@@ -175,7 +175,7 @@ def test_what_only_sparse_tensors_have_a_kernel_of_is_refused(name: str, device:
     lambda t: t.ones(2).to("cpu", True), lambda t: t.ones(2).to(t.int8, dtype=t.int8),
     lambda t: t.nn.Linear(2, 2).to(tensor=t.ones(1, dtype=t.float64)).weight,
     lambda t: t.ones(2).to(other=t.ones(1)),
-], ids=str)
+])
 def test_the_binder_checks_the_arguments_of_to(program):
     found = []
     for lib in (mindtorch, torch):
