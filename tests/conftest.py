@@ -1,6 +1,7 @@
 """Every test starts from the same seeds. PyTorch, the reference, runs in one thread where it is installed.
 
 With ``MINDTORCH_REQUIRE_ALL=1`` a skipped test is a failure: where everything is installed, nothing may be left out.
+Of the cases of a test that is marked ``sampled(n)``, every n-th runs; with ``MINDTORCH_FULL=1`` all of them.
 """
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ import runpy
 import signal
 import sys
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +24,7 @@ os.environ.setdefault("MINDTORCH_NPU_SANITIZER", "1")  # read when the simulator
 
 import mindtorch
 
-from . import garbage
+from . import FULL, garbage
 from .operators import forget
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -52,11 +54,31 @@ if importlib.util.find_spec("torch") is not None:
         device.manual_seed_all = lambda seed: None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Check that names of tests are equal in every process: pytest-xdist runs none where they differ."""
+@pytest.hookimpl(trylast=True)  # after ``-k``: a case that is asked for runs
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Check that names of tests are equal in every process: pytest-xdist runs none where they differ. Leave out cases
+    of tests that run in a sample.
+    """
+    if not FULL:
+        left = left_out(items)
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in {*left}]
     passing = [item.nodeid for item in items if " at 0x" in item.nodeid]
     if passing:
         raise pytest.UsageError(f"the names of these tests hold an address; give them ids: {passing}")
+
+
+def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Return the cases that are not among every n-th of a test marked ``sampled(n)``."""
+    before = Counter[str]()
+    left = list[pytest.Item]()
+    for item in items:
+        if (mark := item.get_closest_marker("sampled")) is not None:
+            test = item.nodeid.partition("[")[0]
+            if before[test] % mark.args[0]:
+                left.append(item)
+            before[test] += 1
+    return left
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,7 +1,6 @@
 """The site: a small part of it is built without a warning, a dead link, or anything that is loaded from a network."""
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -12,16 +11,16 @@ pytest.importorskip("furo", reason="the site needs the extra `docs`")
 
 from docs import inside, links, notebooks, reference
 from docs.__main__ import COPIED, HERE, NOTEBOOKS, build, sources
-from tests import house
+from tests import FULL, house
 
 LESSON = "notebooks/course/01_strides"
 
 
 @pytest.fixture(scope="module")
 def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build a site of four pages, or with MINDTORCH_WHOLE_SITE=1 the whole one."""
+    """Build a site of four pages, or with MINDTORCH_FULL=1 the whole one."""
     folder = tmp_path_factory.mktemp("site")
-    if "MINDTORCH_WHOLE_SITE" in os.environ:
+    if FULL:
         found = sources(True, 2, folder / "executed")
     else:
         made = {**reference.pages(), **inside.pages()}

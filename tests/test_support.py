@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
 import mindtorch
+from tests.conftest import left_out
 from tests.support import Unportable, alias_signature, assert_same, port, torch
 
 DTYPES = [torch.bool, torch.uint8, torch.int16, torch.int64, torch.float16, torch.bfloat16, torch.float32,
@@ -79,3 +81,11 @@ def test_assert_same_names_the_difference(kind: str, alter: Callable[[torch.Tens
     assert_same(x, x, alias=([x], [x]))
     with pytest.raises(AssertionError, match=re.escape(kind)):
         assert_same(alter(x), x, alias=([x], [x]))
+
+
+def test_of_a_sampled_test_every_nth_case_is_kept() -> None:
+    marks = {"slow": pytest.mark.sampled(3), "quick": None}
+    cases = [SimpleNamespace(nodeid=f"tests/test_{kind}.py::test[{i}]", get_closest_marker=lambda _, mark=mark: mark)
+             for kind, mark in marks.items() for i in range(7)]
+    left = [case.nodeid for case in left_out(cases)]  # type: ignore[arg-type]
+    assert left == [f"tests/test_slow.py::test[{i}]" for i in (1, 2, 4, 5)]

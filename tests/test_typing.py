@@ -48,6 +48,7 @@ def names():
 
 
 @pytest.mark.parametrize("chain", [*CHAINS, "x.grad"])
+@pytest.mark.sampled(3)
 def test_jedi_completes_the_methods_of_what_an_expression_returns(chain, names):
     found = {completion.name for completion in jedi.Interpreter(f"({chain}).", [names]).complete()}
     assert {"relu", "backward", "shape"} <= found

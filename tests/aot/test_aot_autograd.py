@@ -129,6 +129,7 @@ SAME_GRAPHS = sorted(PROGRAMS.keys() - {
 
 @pytest.mark.parametrize("partition", ["default_partition", "min_cut_rematerialization_partition"])
 @pytest.mark.parametrize("name", SAME_GRAPHS)
+@pytest.mark.sampled(2)
 def test_the_graphs_are_pytorchs(name, partition) -> None:
     def graphs(lib):
         printed = []

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,14 +21,15 @@ from mindtorch import registry
 from mindtorch._autograd import derivative
 from mindtorch._autograd.derivative import OperatorNode, applying
 from mindtorch.autograd import gradcheck, gradgradcheck
+from tests import FULL
 from tests.autograd.derivative_rows import CALLS, FIRST, SECOND, TOLERANCES, UNREACHED
 from tests.parity import agreeing
 from tests.parity.compare import SEED, Call, database, wanted
 from tests.parity.resolve import counterpart
 from tests.support import tensors_in, torch
 
-#: Of an entry, at most, evenly spaced over its first ones; four with ``MINDTORCH_GRADCHECK_FULL=1``.
-SAMPLES = 4 if os.environ.get("MINDTORCH_GRADCHECK_FULL") == "1" else 2
+#: Of an entry, at most, evenly spaced over its first ones; four with ``MINDTORCH_FULL=1``.
+SAMPLES = 4 if FULL else 2
 #: Entries of which so few samples do not reach a formula.
 MORE = {"copysign": 8, "linalg.norm": 8, "nn.functional.scaled_dot_product_attention": 8, **dict.fromkeys([
     "linalg.matrix_norm", "nn.functional.nll_loss", "nn.functional.upsample_nearest",

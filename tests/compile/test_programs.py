@@ -131,6 +131,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.sampled(3)
 def test_a_compiled_program_computes_what_its_function_does(name, grad) -> None:
     function, *args = PROGRAMS[name]
     args = [arg.clone().requires_grad_(grad and not (name == "in place on inputs" and i))
@@ -174,6 +175,7 @@ ARITHMETIC = {
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 @pytest.mark.parametrize("function", ARITHMETIC.values(), ids=ARITHMETIC)
+@pytest.mark.sampled(3)
 def test_compiled_loops_compute_what_kernels_of_numpy_do(function, dtype, monkeypatch) -> None:
     pytest.importorskip("numba")
     torch.manual_seed(0)
@@ -305,6 +307,7 @@ def with_loops(request, monkeypatch) -> bool:
 
 
 @pytest.mark.parametrize("function", ROWS.values(), ids=ROWS)
+@pytest.mark.sampled(2)
 def test_reductions_are_computed_with_the_pointwise_steps_around_them(function, with_loops) -> None:
     torch.manual_seed(0)
     x, y, v = (torch.randn(shape).requires_grad_() for shape in ((24, 40), (24, 40), (40,)))
@@ -419,6 +422,7 @@ def test_a_model_trains_as_it_does_uncompiled() -> None:
 
 
 @pytest.mark.parametrize("first", range(0, 120, 40))
+@pytest.mark.sampled(3)
 def test_random_programs_are_what_they_are_uncompiled(first) -> None:
     for seed in range(first, first + 40):
         case = differential.generate(seed)
@@ -486,6 +490,7 @@ MOVED = {"an input": [], "a tensor": ["v = torch.zeros(1, 4)"], "a result": ["v 
 
 @pytest.mark.parametrize("move", MOVES)
 @pytest.mark.parametrize("moved", MOVED)
+@pytest.mark.sampled(3)
 def test_what_is_moved_in_place_is_as_uncompiled(moved, move) -> None:
     x = "v" if MOVED[moved] else "a"
     for mode in ("", "with torch.no_grad(): "):

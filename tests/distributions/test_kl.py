@@ -13,6 +13,7 @@ from .cases import CASES
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.sampled(3)
 def test_pairs(name: str) -> None:
     for other in CASES:
         assert_agree(lambda lib, other=other: lib.distributions.kl_divergence(made(name, lib), made(other, lib))

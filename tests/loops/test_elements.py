@@ -64,6 +64,7 @@ ELEMENTS = {
 
 @pytest.mark.parametrize("name", ELEMENTS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.sampled(2)
 def test_functions_of_elements_have_the_bits_of_numpy_and_agree_with_pytorch(name, dtype, by_numpy, used) -> None:
     call, x, y = ELEMENTS[name], *(line[:3 << 10].view(-1, 64).to(dtype) for line in numbers())
     for given in ((x, y), (x[:3, :3], y[:3, :3]), (x.t(), y.t()), (x.t(), y[0, :48].expand(64, 48))):
@@ -147,6 +148,7 @@ ROUNDED = {
 
 
 @pytest.mark.parametrize("name", ROUNDED)
+@pytest.mark.sampled(2)
 def test_other_loops_agree_with_numpy_and_pytorch(name, by_numpy, used) -> None:
     x = numbers()[0]
     x = x[(x.abs() < 1e38) | x.isnan()] if name == "gelu" else x  # of which PyTorch makes infinities and NaN

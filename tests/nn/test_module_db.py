@@ -21,11 +21,13 @@ def found(name: str, dtype: str = "float32", training: bool = True, device: str 
 
 
 @pytest.mark.parametrize("name", database())
+@pytest.mark.sampled(2)
 def test_module_is_pytorchs(name: str) -> None:
     assert not found(name, training=False) + found(name, dtype="float64")
 
 
 @pytest.mark.parametrize("name", database())
+@pytest.mark.sampled(2)
 def test_module_gives_pytorchs_numbers_on_the_npu(name: str) -> None:
     assert not found(name, device="npu", most=1)
 

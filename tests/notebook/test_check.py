@@ -33,6 +33,7 @@ def checked(program: str, lib: types.ModuleType = torch) -> introspect.CheckFact
 
 
 @pytest.mark.parametrize(("kind", "says", "program"), BUGS, ids=[f"{i} {bug[0]}" for i, bug in enumerate(BUGS)])
+@pytest.mark.sampled(3)
 def test_a_silent_mistake_is_found(lib, kind, says, program):
     facts = checked(program, lib)
     found = next((finding for finding in facts.findings if finding.kind == kind), None)
@@ -46,6 +47,7 @@ def test_a_silent_mistake_is_found(lib, kind, says, program):
 
 @pytest.mark.parametrize(("lib", "program"), [*(("mindtorch", program) for program in CLEAN),
                                               *(("torch", program) for program in CLEAN[::3])], indirect=["lib"])
+@pytest.mark.sampled(2)
 def test_nothing_is_found_in_a_program_that_is_right(lib, program):
     facts = checked(program, lib)
     assert not facts.findings, facts
@@ -92,6 +94,7 @@ SAMPLE = PROGRAMS[::9]
 
 
 @pytest.mark.parametrize("program", SAMPLE, ids=map(str, SAMPLE))
+@pytest.mark.sampled(2)
 def test_a_sample_of_the_programs_is_judged_rightly(program):
     """All of them: ``python -m tests.notebook.trainings``."""
     facts = trainings.checked(program.text, torch)

@@ -22,6 +22,7 @@ def test_there_are_many_each_with_its_address():
 
 
 @pytest.mark.parametrize("asked", TAKEN, ids=[asked.address for asked in TAKEN])
+@pytest.mark.sampled(2)
 def test_it_is_named_and_its_cure_was_carried_out(asked: Asked):
     assert not missing(mindtorch, asked)
 

@@ -119,6 +119,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("name", "text"), written().items(), ids=written())
+@pytest.mark.sampled(3)
 def test_what_is_told_of_a_mistake_is_what_is_written(name: str, text: str) -> None:
     of, number = CASES[name]
     assert of(number) == text

@@ -1,37 +1,30 @@
 """Every operator of the committed list does on the NPU what PyTorch does on the CPU, forward and backward, with a row
 or without: values, dtype, shape, stride, aliasing, gradients, and the in-place variant.
 
-A part is compared here, always the same one; all of it with ``MINDTORCH_NPU_FULL=1``, and by
-``python -m tests.npu.agreement``, which also says which operators of ACLNN were reached.
+A sample is compared here, or all with ``MINDTORCH_FULL=1``; ``python -m tests.npu.agreement`` also says which operators
+of ACLNN were reached.
 """
 from __future__ import annotations
 
-import os
-import random
 import warnings
 
 import pytest
 
 import mindtorch
 from mindtorch._backends.npu import ops
+from tests import FULL
 from tests.npu.agreement import check, noted
 from tests.parity import agreeing
 
 #: Entries that cannot be run with all their tensors on the NPU.
 EXCLUDED = {"tensor_split": "its indices have to be on the CPU, in PyTorch too"}
 DTYPES = ("float32", "int64", "float16", "bfloat16", "complex64")
-FULL = os.environ.get("MINDTORCH_NPU_FULL") == "1"
-SAMPLE = 240  #: entries in one of these dtypes; all of them are more than two thousand
 
 
-def compared() -> list[tuple[str, str]]:
-    """The entries, with their dtype."""
-    pairs = [(name, dtype) for name, dtypes in agreeing.read().items() for dtype in dtypes
-             if dtype in DTYPES and name not in EXCLUDED]
-    return pairs if FULL else random.Random(0).sample(pairs, SAMPLE)
-
-
-@pytest.mark.parametrize(("name", "dtype"), compared())
+@pytest.mark.parametrize(("name", "dtype"), [
+    (name, dtype) for name, dtypes in agreeing.read().items() for dtype in dtypes
+    if dtype in DTYPES and name not in EXCLUDED])
+@pytest.mark.sampled(29)
 def test_operator_agrees_on_the_npu(name: str, dtype: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -68,6 +68,7 @@ def cases(info):
 
 @pytest.mark.parametrize("name", INFOS)
 @pytest.mark.filterwarnings("ignore:The .grad attribute")
+@pytest.mark.sampled(2)
 def test_steps_are_pytorch_s(name):
     for kwargs in cases(INFOS[name]):
         loose = name == "Muon"  # which computes in bfloat16
@@ -92,6 +93,7 @@ def test_steps_of_complex_and_of_double_precision_parameters(name):
 
 @pytest.mark.parametrize("name", [name for name in INFOS if name != "LBFGS"])
 @pytest.mark.filterwarnings("ignore:An operator")
+@pytest.mark.sampled(2)
 def test_steps_on_the_npu(name):
     kwargs = {} if name in ("Adafactor", "Muon") else {"foreach": True}
     for options in ({}, kwargs):
