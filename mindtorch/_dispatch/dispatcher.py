@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
 from itertools import chain, compress
-from operator import attrgetter
+from operator import attrgetter, or_
 from typing import Any
 
 from .._base import forks
@@ -284,10 +285,8 @@ def _of_lists(op: Operator, offer: Offer, lists: int) -> Entry:
     table = op.table
 
     def call_lists(*args: Any) -> Any:
-        keys, others = mode, args[lists:]
-        for tensors in args[:lists]:
-            for tensor in tensors:
-                keys |= tensor._keys
+        others = args[lists:]
+        keys = reduce(or_, map(KEYS, chain.from_iterable(args[:lists])), mode)
         if not TENSOR_TYPES.isdisjoint(map(type, others)):
             keys |= keys_of(others)
         try:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
-from operator import attrgetter, or_
+from itertools import compress, filterfalse, repeat
+from operator import attrgetter, is_not, or_
 from typing import Any, ClassVar
 
 from .._backends.common.optim import decay, descent
@@ -239,7 +240,7 @@ class RuleOptimizer(Optimizer):
 
     def _params(self, group: dict[str, Any]) -> tuple[list[Any], list[Any]]:
         """Return the parameters of a group that have a gradient, and the gradients."""
-        params = [param for param in group["params"] if param._grad is not None]
+        params = [*compress(group["params"], map(is_not, map(GRAD, group["params"]), repeat(None)))]
         grads = [*map(GRAD, params)]
         if not self._takes_sparse and reduce(or_, map(KEYS, grads), 0) & SPARSES:
             raise RuntimeError(f"{type(self).__name__} does not support sparse gradients{self._instead}")
@@ -259,7 +260,8 @@ class RuleOptimizer(Optimizer):
     def _settings(self, group: dict[str, Any]) -> dict[str, Any]:
         """Return a group's settings as the function takes them."""
         unpacked = self._unpacked
-        settings = {name: group[name] for name in self.defaults if name not in unpacked}
+        names = [*filterfalse(unpacked.__contains__, self.defaults)]
+        settings = dict(zip(names, map(group.__getitem__, names), strict=True))
         for name, parts in unpacked.items():
             if parts and name in group:
                 settings.update(zip(parts, group[name], strict=True))
