@@ -101,7 +101,7 @@ def get_default_device() -> device:
 
 
 def chosen_device() -> device | None:
-    """Return the default device if one was chosen, to which conversions of tensors go as well, else None."""
+    """Return the chosen default device, or None. ``as_tensor`` and its like move tensors there, too."""
     return _local.stack[-1] if _local.stack else None if _local.default is CPU else _local.default
 
 

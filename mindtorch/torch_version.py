@@ -31,7 +31,7 @@ def _key(version: str) -> tuple[Any, ...]:
 
 
 def _comparison(name: str) -> Any:
-    """Return a method that compares versions; as texts, where one is no version."""
+    """Return a method that compares versions, or their text if one is not a valid version."""
     compare, of_texts = getattr(operator, name), getattr(str, f"__{name}__")
 
     def method(self: str, other: Any) -> Any:

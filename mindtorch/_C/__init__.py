@@ -31,19 +31,19 @@ _ALSO = (_npu_aclnn_available, _npu_aclnn_symbols_ok, _disabled_torch_dispatch_i
 
 
 class ScriptMethod:
-    """A compiled method of TorchScript, of which there is none (``torch._C.ScriptMethod``)."""
+    """Stands for a compiled method of TorchScript, and has no instances (``torch._C.ScriptMethod``)."""
 
 
 class Graph:
-    """A graph of TorchScript, of which there is none (``torch._C.Graph``)."""
+    """Stands for a graph of TorchScript, and has no instances (``torch._C.Graph``)."""
 
 
 class Value:
-    """A value in a graph of TorchScript, of which there is none (``torch._C.Value``)."""
+    """Stands for a value in a graph of TorchScript, and has no instances (``torch._C.Value``)."""
 
 
 class Node:
-    """A node in a graph of TorchScript, of which there is none (``torch._C.Node``)."""
+    """Stands for a node in a graph of TorchScript, and has no instances (``torch._C.Node``)."""
 
 
 _has_cuda = _has_xpu = _has_mps = _has_mkldnn = False

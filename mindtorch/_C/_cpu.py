@@ -1,4 +1,4 @@
-"""``torch._C._cpu``: questions about the processor's instructions, of which NumPy decides by itself."""
+"""``torch._C._cpu``: queries of the processor's instruction sets, which NumPy chooses by itself."""
 from __future__ import annotations
 
 

@@ -18,7 +18,7 @@ _MACHINERY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file
 
 
 class AnomalyMode:
-    """Whether, in all threads, nodes record their forward calls and gradients are checked for NaN."""
+    """Anomaly mode, shared by all threads: nodes record their forward calls, and gradients are checked for NaN."""
 
     enabled = False
     check_nan = True

@@ -80,7 +80,7 @@ class Task(Node):
             self.needed |= targets  # type: ignore[operator]
 
     def narrow(self, targets: set[Node]) -> None:
-        """Run only the nodes above these targets, of which some compute some gradients alone."""
+        """Run only the nodes above these targets. Some of these nodes compute only some of their gradients."""
         self.joins = None  # nodes that unfold have other edges
         with unfolding:
             self.needed, narrowed = nodes_above(self, targets)

@@ -55,7 +55,7 @@ def of_any_strides(op: Operator) -> Kernel:
 
 
 def below_observers(op: Operator, tensor: Any, *args: Any) -> Any:
-    """Call an operator of which observers are notified otherwise."""
+    """Call an operator without notifying observers, who learn of it elsewhere."""
     return (op.table.get(tensor._keys) or resolve(op, tensor._keys))(tensor, *args)
 
 

@@ -93,7 +93,7 @@ class Node:
             self._out_shape, self._out_dtype = outputs[0][:2]
 
     def with_only(self, number: int, gradient: Any) -> list[Any]:
-        """Return the gradients of all outputs, of which only one has arrived."""
+        """Return the gradients of all outputs when only one has arrived: None for the others."""
         grads: list[Any] = [None] * len(self._several)
         grads[number] = gradient
         return grads

@@ -333,7 +333,7 @@ class CompiledGraph:
                          taken, [names.index(name) for name in further])
 
     def gradients_without(self, absent: tuple[int, ...]) -> Gradients:
-        """Return the program for a call of which some results have no gradient, written when it is first needed."""
+        """Return the program for a call in which some results have no gradient, generated on first use."""
         found = self._without.get(absent)
         if found is None:
             joint = self.joint

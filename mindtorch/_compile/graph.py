@@ -38,7 +38,7 @@ class Value:
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether the strides are the ones of a fresh tensor."""
+        """True if the strides are contiguous, as a new tensor's are."""
         return self.stride == contiguous_strides(self.shape)
 
     @property
@@ -70,7 +70,7 @@ class Step:
 
     @property
     def is_random(self) -> bool:
-        """Whether the operator draws random numbers."""
+        """True if the operator draws random numbers."""
         return self.op.family == "random" or "Generator?" in self.op.text
 
     def __str__(self) -> str:

@@ -19,7 +19,7 @@ class OptimizedModule(Module):
 
     @property
     def training(self) -> bool:
-        """Whether the module is in training mode."""
+        """True if the module is in training mode."""
         return self._orig_mod.training
 
     @training.setter

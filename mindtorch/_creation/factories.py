@@ -12,7 +12,7 @@ from .factory import copied, factory, overloads
 
 
 def _zeroed(factory: Factory, out: Tensor, given: dict[str, Any]) -> Tensor:
-    """Set ``out`` to zeros, of which a sparse tensor holds none."""
+    """Set ``out`` to zeros; a sparse tensor drops all its values."""
     if out._keys & SPARSES:
         return out.sparse_resize_and_clear_(given["size"], len(given["size"]), 0)
     return copied(factory, out, given)

@@ -103,7 +103,7 @@ class FunctionSchema:
 
     @property
     def is_mutable(self) -> bool:
-        """Whether some argument is written."""
+        """True if an argument is written."""
         return any(argument.is_write for argument in self.arguments)
 
     def __str__(self) -> str:
@@ -168,7 +168,7 @@ class OpOverload:
 
     @property
     def is_view(self) -> bool:
-        """Whether the output is a view of the first input."""
+        """True if the output is a view of the first input."""
         return self._schema._is_view
 
     def name(self) -> str:
@@ -208,7 +208,7 @@ class OpOverload:
 
     @property
     def is_composite(self) -> bool:
-        """Whether autograd and modes receive the operators that this one calls ("CompositeImplicitAutograd")."""
+        """True if autograd and modes receive the operators that this one calls ("CompositeImplicitAutograd")."""
         kernel = self._operator.kernel(CPU)
         return (kernel is not None and kernel.composite and not self._operator.is_explicit
                 and not has_derivative(self._operator))

@@ -171,12 +171,12 @@ class Operator:
 
     @property
     def writes_lists(self) -> bool:
-        """Whether the operator works on lists of tensors, as ``_foreach_add_`` and ``_fused_sgd_`` do."""
+        """True if the operator works on lists of tensors, as ``_foreach_add_`` and ``_fused_sgd_`` do."""
         return self.schema.parameters[0].is_list
 
     @property
     def is_explicit(self) -> bool:
-        """Whether ``__torch_dispatch__`` receives this composite (PyTorch's "CompositeExplicitAutograd")."""
+        """True if ``__torch_dispatch__`` receives this composite (PyTorch's "CompositeExplicitAutograd")."""
         return "explicit" in self.flags
 
     @property
@@ -329,7 +329,7 @@ class OpRegistry:
             self.operators[name].table.clear()
 
     def forget_rows(self, name: str) -> None:
-        """Drop the kernels adapted from an operator's rows, of which one has changed, and clear its dispatch tables."""
+        """Drop the kernels adapted from an operator's rows after one has changed, and clear its dispatch tables."""
         op = self.operators[name]
         op.kernels = {key: kernel for key, kernel in op.kernels.items() if kernel.registered}
         self.forget_resolved(op)

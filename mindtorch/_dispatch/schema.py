@@ -60,7 +60,7 @@ class Schema:
 
     @property
     def is_named_tuple(self) -> bool:
-        """Whether there are several outputs with names, such as the values and indices of ``max.dim``."""
+        """True if there are several outputs with names, such as the values and indices of ``max.dim``."""
         return len(self.returns) > 1 and self.returns[0] not in ("", "result0")
 
     @cached_property

@@ -142,7 +142,7 @@ class OutputGraph:
         return node
 
     def attribute(self, value: Tensor) -> Variable:
-        """Return the variable of a tensor that is no input: an attribute of the module."""
+        """Return the variable of a tensor that is an attribute of the module, not an input."""
         known = self.known.get(id(value))
         if known is not None:
             return known

@@ -40,7 +40,7 @@ class Layout(NamedTuple):
 
     @property
     def strided(self) -> bool:
-        """Whether strides tell where the elements lie."""
+        """True if strides describe where the elements lie."""
         return len(self.stride) == len(self.shape)
 
 

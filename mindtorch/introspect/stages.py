@@ -401,7 +401,7 @@ def _numbers(names: Iterable[str], numbers: dict[str, int]) -> tuple[int, ...]:
 
 
 def _chain(operators: tuple[str, ...]) -> str:
-    """Return operators as a chain, of which the middle is left out if it is long."""
+    """Format operators as a chain, with the middle of a long one left out."""
     rest = len(operators) - SHOWN
     return " → ".join(operators if rest <= 1 else (*operators[:SHOWN - 1], f"{rest} more", operators[-1]))
 

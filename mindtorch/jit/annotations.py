@@ -37,7 +37,7 @@ class Type:
 class _Single(Type):
     @classmethod
     def get(cls) -> Type:
-        """Return the type, of which there is one."""
+        """Return the only instance of the type."""
         return cls()
 
 

@@ -72,7 +72,7 @@ def prod(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | 
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """Return the running sum, to which masked elements add nothing (``torch.masked.cumsum``)."""
+    """Return the running sum; masked elements count as 0 (``torch.masked.cumsum``)."""
     return _kept(input, mask, 0).cumsum(wrap_dim(dim, input.ndim), dtype=dtype or input.dtype)
 
 

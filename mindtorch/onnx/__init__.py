@@ -20,7 +20,7 @@ class TensorProtoDataType(IntEnum):
 
 
 class ONNXProgram:
-    """A program in ONNX's format, of which there is none (``torch.onnx.ONNXProgram``)."""
+    """Stands for a program in ONNX's format, and has no instances (``torch.onnx.ONNXProgram``)."""
 
 
 class _Absent:

@@ -46,7 +46,7 @@ def marked() -> list[Any]:
 
 
 def user_globals() -> dict[str, Any]:
-    """Return the allowed globals by path; ValueError for a tuple that is no pair, TypeError for other paths."""
+    """Return the allowed globals by path; ValueError for a tuple that is not a pair, TypeError for other paths."""
     found = {}
     for item in _marked_safe:
         if not isinstance(item, tuple):

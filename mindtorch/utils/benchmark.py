@@ -129,7 +129,7 @@ class Measurement:
 
     @property
     def has_warnings(self) -> bool:
-        """Whether the times spread so far that they should be measured again."""
+        """True if the times spread so far that they should be measured again."""
         return self.iqr / self.median >= NOISY if self.median else False
 
     def meets_confidence(self, threshold: float = NOISY) -> bool:

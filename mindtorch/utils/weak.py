@@ -84,7 +84,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         return f"<{type(self).__name__} at {id(self):#x}>"
 
     def keyrefs(self) -> list[Any]:
-        """Return the weak references, some of which may be dead."""
+        """Return the weak references, including dead ones."""
         return list(self.data)
 
 

@@ -91,7 +91,7 @@ def _has_failed(block: Block) -> bool:
 
 
 def _fitting(level: Sequence[Block], room: int) -> int:
-    """Return down to which depth the blocks of a picture have room, at least 1."""
+    """Return the greatest depth (at least 1) at which the blocks of a picture have room."""
     depth, total = 1, len(level)
     while level := [part for block in level for part in block.parts]:
         total += len(level)

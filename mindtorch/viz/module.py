@@ -192,7 +192,7 @@ def _walk(row: Row, depth: int) -> Iterator[tuple[int, Row]]:
 
 
 def _unfolded(tree: Row) -> int:
-    """Down to which depth the tree is open at first."""
+    """Return the depth to which the tree is open at first."""
     levels = Counter(depth for depth, _ in _walk(tree, 0))
     depth, rows = 1, levels[1]
     while levels[depth + 1] and rows + levels[depth + 1] <= OPEN:

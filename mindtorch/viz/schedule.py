@@ -1,4 +1,4 @@
-"""A schedule of learning rates: what it does, the rate at present, and a curve of those to come."""
+"""A schedule of learning rates: its rule, the present rate, and a curve of the coming ones."""
 from __future__ import annotations
 
 from ..introspect import ScheduleFacts, Series

@@ -1,4 +1,4 @@
-"""Operands that broadcast along several dimensions, the last of which is short.
+"""Operands that broadcast along several dimensions with a short last one.
 
 NumPy restarts its inner loop for each row. Operands that are repeated along the last dimensions first have long rows.
 """

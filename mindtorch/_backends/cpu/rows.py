@@ -155,7 +155,7 @@ def by_matrix(row: Rows, x: ndarray, dims: int, kind: Any = None, divisor: Any =
 
 
 def repeating(row: Rows) -> Prepared:
-    """Return a row of settings alone that keeps small results, of which each call gets a copy."""
+    """Return a row of settings alone that caches small results and copies them for each call."""
     def prepare(*settings: Any) -> Rows | None:
         made: ndarray = row(*settings)
         return made.copy if made.size <= MOST else None

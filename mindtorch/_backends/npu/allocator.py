@@ -41,7 +41,7 @@ OUT_OF_MEMORY = (ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_ERROR_RT_DEVICE_OOM)
 
 @dataclass(eq=False, slots=True)
 class Block:
-    """A piece of a segment: ``size`` bytes at ``ptr``, of which ``requested`` were asked for."""
+    """A piece of a segment: ``size`` bytes at ``ptr`` for a request of ``requested`` bytes."""
 
     ptr: int
     size: int
@@ -231,7 +231,7 @@ class Allocator:
     # -- pools -------------------------------------------------------------------------------------------------------
 
     def _cached(self, size: int, queue: Queue) -> Block | None:
-        """Return the free block of the stream's pool that ``fit`` picks of those that are large enough."""
+        """Let ``fit`` pick one of the free blocks of the stream's pool that are large enough."""
         if self._waiting:
             self._settle_events()
         small = size <= SMALL

@@ -48,7 +48,7 @@ class Memory:
 
     @property
     def lost(self) -> bool:
-        """Whether the device was given back after the memory was taken."""
+        """True if the device was released after this memory was allocated."""
         return self.block is not None and not self.device.initialized
 
     @property

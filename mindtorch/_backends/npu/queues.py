@@ -1,4 +1,4 @@
-"""The queue of a stream: what was put into it, what is known to be done, what is freed then, and what failed."""
+"""The queue of a stream: its pending work, its progress, the memory to free afterwards, and its error."""
 from __future__ import annotations
 
 import re

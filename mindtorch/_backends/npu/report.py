@@ -1,4 +1,4 @@
-"""``python -m mindtorch npu``: what of CANN was found on this machine, what is missing, and what to do about it."""
+"""``python -m mindtorch npu``: report the parts of CANN found on this machine, the missing ones, and remedies."""
 from __future__ import annotations
 
 import os

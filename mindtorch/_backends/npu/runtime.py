@@ -109,7 +109,7 @@ class _Runtime:
 
     @property
     def blocking(self) -> bool:
-        """Whether to wait after every operator: ``ACL_LAUNCH_BLOCKING=1``, read at each call."""
+        """True to synchronise after every operator: ``ACL_LAUNCH_BLOCKING=1``, read at each call."""
         return os.environ.get("ACL_LAUNCH_BLOCKING") == "1"
 
     @property

@@ -40,7 +40,7 @@ def coordinates(numbers: Tensor, sizes: Sequence[int]) -> Tensor:
 
 
 def added(values: Tensor, places: Tensor, count: int) -> Tensor:
-    """Return ``count`` values, each the sum of those whose place it is; of bools, whether any is true."""
+    """Sum values by their target index into ``count`` results (for bools: any)."""
     if values._dtype is bool_:
         return added(values.to(int8), places, count).to(bool_)
     result = zeros((count, *values.shape[1:]), values._dtype, None, values._device)

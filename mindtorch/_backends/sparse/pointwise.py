@@ -26,7 +26,7 @@ UNARY = ("abs asin asinh atan atanh ceil deg2rad erf erfinv expm1 floor frac isi
 
 
 def on_values(name: str) -> Callable[..., Any]:
-    """Return the row of an operator that maps 0 to 0: it computes on the values, each index of which is there once."""
+    """Return the row of an operator that maps 0 to 0: it computes on the coalesced tensor's values."""
 
     def row(self: Tensor, *args: Any) -> Tensor:
         self = self if name in LINEAR else coalesce(self)

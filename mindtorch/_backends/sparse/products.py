@@ -1,4 +1,4 @@
-"""Products of matrices of which at least one is sparse.
+"""Products of matrices with at least one sparse factor.
 
 A product with a dense matrix gathers its rows, scales them by the values and adds them up. A product of two sparse ones
 joins each value of the left factor with the values in the row of the right one that its column names.

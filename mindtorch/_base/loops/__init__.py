@@ -110,7 +110,7 @@ class Loop:
             return False
 
     def ufunc(self, size: int, numbers: tuple[int, ...] = ()) -> np.ufunc | None:
-        """Return the compiled function as a ufunc of its arrays, of which it makes the last, with these numbers."""
+        """Bind the numbers of the compiled function: a ufunc of its arrays that allocates the last one."""
         if (ufunc := self._ufuncs.get(numbers)) is None:
             function: Any = self.compiled(size)
             if function is not None:

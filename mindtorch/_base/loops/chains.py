@@ -310,7 +310,7 @@ class Chain:
         return self.values[-1]
 
     def operands(self, given: Sequence[Any]) -> list[Traced]:
-        """Return operands, of which Python's numbers take the dtype of an array among them."""
+        """Return the operands, with Python numbers converted to the dtype of an array among them."""
         dtype = next((x.dtype for x in given if x.__class__ is Traced), self.given[0].dtype)
         return [x if x.__class__ is Traced else self.number(
             np.asarray(x, dtype if x.__class__ in (int, float, bool) else None)) for x in given]

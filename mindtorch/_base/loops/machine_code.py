@@ -292,7 +292,7 @@ _kept: list[Any] = []  # what ufuncs point to
 
 
 def ufuncs(engine: Any, dtypes: list[np.dtype], kinds: list[str]) -> Callable[..., np.ufunc]:
-    """Return a function that makes the ufunc of a loop's arrays, of which the last is the output, given its numbers."""
+    """Return a function from a loop's numbers to the ufunc of its arrays; the last array is the output."""
     @cache
     def ufunc(*numbers: Any) -> np.ufunc:
         given = np.zeros(max(len(kinds), 1), np.int64)

@@ -37,7 +37,7 @@ class Context(FunctionCtx):
         self.dirty = args
 
     def mark_non_differentiable(self, *args: Any) -> None:
-        """Take outputs, of which backward gets gradients, too."""
+        """Take outputs whose gradients backward receives, too."""
 
     def set_materialize_grads(self, value: bool) -> None:
         """Take the setting, which gradients that are there do not need."""

@@ -401,7 +401,7 @@ def is_symbolic(value: Any) -> bool:
 
 
 def specialised(value: Any) -> Any:
-    """Return a value with numbers in place of symbolic ones, each of which becomes a guard."""
+    """Replace symbolic numbers in a value by their values, with a guard for each."""
     if isinstance(value, (tuple, list)) and is_symbolic(value):
         items = [specialised(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)

@@ -569,7 +569,7 @@ def contains(tx: Translator, items: list[Variable], wanted: Variable) -> bool:
 
 
 class FormatVariable(Variable):
-    """A string of which a part is not known before the graph runs."""
+    """A string with a part that is unknown until the graph runs."""
 
     has_identity = False
 

@@ -42,7 +42,7 @@ class SymbolVariable(ConstantVariable):
 
 
 class SymbolSlice(ConstantVariable):
-    """A slice of numbers, some of which are symbolic."""
+    """A slice with symbolic bounds among its numbers."""
 
     def __init__(self, parts: list[Variable]) -> None:
         super().__init__(slice(*[part.value for part in parts]))

@@ -61,7 +61,7 @@ class TorchFunction(Known):
 
     @property
     def is_method(self) -> bool:
-        """Whether the function is one of ``Tensor``: ``torch.Tensor.add``."""
+        """True for a function of ``Tensor``: ``torch.Tensor.add``."""
         return getattr(self.function, "__qualname__", "").startswith("Tensor.")
 
     def __str__(self) -> str:

@@ -86,7 +86,7 @@ class Inputs:
                                "pass their base, and take the views inside the function")
 
     def merge(self, flat: list[Any], meta: ViewAndMutationMeta) -> bool:
-        """Give a base to arguments that share memory of which some is written. Return whether there are such."""
+        """Give a common base to arguments that share memory if one is written; return True if any do."""
         if self.aliases_as_eager:
             return False
         by_memory: dict[int, list[int]] = {}

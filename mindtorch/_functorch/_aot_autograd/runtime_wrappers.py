@@ -135,7 +135,7 @@ def write_inputs(args: list[Any], updated: list[Any], meta: ViewAndMutationMeta)
 
 
 def layouts_of(args: list[Any], meta: ViewAndMutationMeta) -> dict[int, tuple[Any, ...]]:
-    """Return the layouts of the inputs of which the call changes the layout."""
+    """Return the layouts of the inputs whose layout the call changes."""
     return {i: (tuple(args[i].shape), args[i]._strides(), args[i]._offset)
             for i, info in enumerate(meta.input_info) if info.mutates_metadata and not info.mutates_storage_metadata}
 

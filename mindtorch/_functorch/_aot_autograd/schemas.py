@@ -47,12 +47,12 @@ class InputAliasInfo:
 
     @property
     def quiet(self) -> bool:
-        """Whether its writes have no derivative."""
+        """True if its writes have no derivative."""
         return self.mutations_hidden_from_autograd or self.mutations_under_no_grad_or_inference_mode
 
     @property
     def has_tangent(self) -> bool:
-        """Whether the value that it gets has a gradient."""
+        """True if the value written into it has a gradient."""
         return self.mutates_data and self.requires_grad and not self.quiet
 
     @cached_property

@@ -170,7 +170,7 @@ def no_tensor(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def unsupported(failure: Failure, f: Fields) -> Diagnosis | None:
-    """Explain ``+`` and the like with something beside a tensor that is no number."""
+    """Explain ``+`` and its like between a tensor and an object that is not a number."""
     others = [kind for kind in (f.left, f.right) if kind not in ("Tensor", "Parameter")]
     if len(others) != 1:
         return None

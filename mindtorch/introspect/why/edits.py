@@ -155,7 +155,7 @@ def _runnable(statement: ast.stmt) -> ast.stmt | None:
 
 
 def parse(code: str) -> ast.Module | None:
-    """Parse a cure; None if it is no Python, as one with a hole (…) is not."""
+    """Parse a cure; return None if it is not valid Python, for instance if it has a hole (…)."""
     try:
         return ast.parse(f"dict({code})" if KEYWORD.match(code) else code) if code and "…" not in code else None
     except SyntaxError:

@@ -181,7 +181,7 @@ class Failure:
 
     @property
     def is_assignment(self) -> bool:
-        """Whether the program assigned to a part of a tensor: ``x[0] = 1``."""
+        """True if the program assigned to a part of a tensor: ``x[0] = 1``."""
         return self.called("setitem") is not None
 
     @property

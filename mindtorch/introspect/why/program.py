@@ -145,7 +145,7 @@ def _nothing(failure: Failure, text: str, name: str, node: Any) -> Diagnosis | N
 
 
 def _several(owner: tuple[Any, ...], text: str, name: str, node: Any) -> Diagnosis | None:
-    """Several results, of which one was meant."""
+    """Several results where one was meant."""
     fields = [n for n in ("values", "indices") if hasattr(owner, n)]
     if not any(is_tensor(item) for item in owner):
         return None

@@ -81,7 +81,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether steps after a reduction are not counted."""
+        """True while the steps after a reduction are not counted."""
         return self.cooldown_counter > 0
 
     def _is_better(self, a: float, best: float) -> bool:

@@ -36,17 +36,17 @@ class ValueRanges:
 
     @property
     def is_bool(self) -> bool:
-        """Whether the values are conditions."""
+        """True if the values are conditions."""
         return isinstance(self.lower, bool)
 
     @property
     def is_int(self) -> bool:
-        """Whether the values are integers."""
+        """True if the values are integers."""
         return not self.is_bool and all(isinstance(end, (int, IntInfinity)) for end in (self.lower, self.upper))
 
     @property
     def is_float(self) -> bool:
-        """Whether the values are floating point numbers."""
+        """True if the values are floating point numbers."""
         return not self.is_bool and not self.is_int
 
     @classmethod

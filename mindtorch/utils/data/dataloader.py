@@ -261,7 +261,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    """A pass whose batches are fetched by workers, each of which answers its tasks in order.
+    """A pass whose batches are fetched by workers. Each worker answers its tasks in order.
 
     The workers end when this object is dropped, also in the middle of a pass, or when its process ends.
     """

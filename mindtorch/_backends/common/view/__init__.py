@@ -30,7 +30,7 @@ def as_view(layout: Row) -> Row:
 
 
 def as_alias(layout: Row) -> Row:
-    """Return the operator of a layout function whose result is no view for autograd."""
+    """Return the operator of a layout function whose result autograd does not treat as a view."""
 
     def alias(self: Tensor, *args: Any) -> Tensor:
         return self._alias(*layout(self, *args))
@@ -40,7 +40,7 @@ def as_alias(layout: Row) -> Row:
 
 
 def as_views(pieces_of: Row) -> Row:
-    """Return an operator with several views, none of which may be written in place."""
+    """Return an operator with several outputs, all views that refuse in-place writes."""
 
     def views(self: Tensor, *args: Any) -> tuple[Tensor, ...]:
         return mark_multiple(tuple([self._view(*layout) for layout in pieces_of(self, *args)]))

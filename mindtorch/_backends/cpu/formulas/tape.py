@@ -98,7 +98,7 @@ class Tape:
 
     def gradients(self, made: Sequence[Any], values: Sequence[Any],
                   expected: Sequence[Any]) -> list[Gradient | None] | None:
-        """Add the line that returns the gradients, and describe them; return None if one is no new contiguous tensor.
+        """Add the line that returns the gradients, and describe them; return None unless each is new and contiguous.
         """
         order: list[str] = []
         gradients: list[Gradient | None] = []

@@ -297,7 +297,7 @@ class Classes:
 
 def prepared_nll_loss(self: array, target: array, weight: array | None, reduction: int,
                       ignore_index: int) -> Callable[..., tuple[Any, Any]] | None:
-    """Prepare the loss of a batch. ``nll_loss_forward`` explains what is no class."""
+    """Prepare the loss of a batch. The general ``nll_loss_forward`` reports invalid classes."""
     classes = Classes.of(self, target, weight, ignore_index)
     if classes is None:
         return None
@@ -331,7 +331,7 @@ def prepared_nll_loss(self: array, target: array, weight: array | None, reductio
 
 def prepared_nll_loss_backward(grad_output: array, self: array, target: array, weight: array | None, reduction: int,
                                ignore_index: int, total_weight: array) -> Callable[..., array] | None:
-    """Prepare the gradient. ``nll_loss_backward`` explains what is no class."""
+    """Prepare the gradient. The general ``nll_loss_backward`` reports invalid classes."""
     classes = Classes.of(self, target, weight, ignore_index)
     if classes is None or grad_output.dtype != self.dtype or is_half(self):
         return None

@@ -551,7 +551,7 @@ def native_layer_norm(x: Array, shape: Any, weight: Any, bias: Any, eps: float,
 @partial(Prepared, count=4)
 def layer_norm(x: Array, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5,
                cudnn_enable: bool = True) -> Callable[..., Array] | None:
-    """Prepare ``native_layer_norm`` of one dtype, of which the moments are not wanted."""
+    """Prepare ``native_layer_norm`` of one dtype for callers that drop its moments."""
     if not x.size or not (x.dtype.char in "fd" or is_half(x)) or not shape or x.shape[-len(shape):] != shape or any(
             given is not None and (given.dtype is not x.dtype or given.shape != shape) for given in (weight, bias)):
         return None
@@ -645,7 +645,7 @@ def native_group_norm(x: Array, weight: Any, bias: Any, n: int, c: int, hxw: int
 @partial(Prepared, count=4)
 def group_norm(x: Array, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5,
                enabled: bool = True) -> Callable[..., Array] | None:
-    """Prepare ``native_group_norm`` of few numbers, of which the moments are not wanted."""
+    """Prepare ``native_group_norm`` of few numbers for callers that drop its moments."""
     if x.ndim < 2 or groups < 1 or x.shape[1] % groups or any(
             given is not None and given.shape != x.shape[1:2] for given in (weight, bias)):
         return None

@@ -29,7 +29,7 @@ LOG2_E = {sign: np.asarray(sign * log2(e), np.float32) for sign in (1, -1)}
 
 
 def dtype_of(x: Any, y: Any) -> np.dtype:
-    """Return the dtype of two operands, of which one may be a number."""
+    """Return the common dtype of two operands; one of them may be a number."""
     found: np.dtype = (x if x.__class__ is np.ndarray else y).dtype
     return found
 

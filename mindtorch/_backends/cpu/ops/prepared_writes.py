@@ -28,7 +28,7 @@ SEVERAL = 1 << 6  #: values for which a loop that is there takes less than ``ufu
 
 
 def from_end(find: Find | None, size: int) -> Find | None:
-    """Return ``find`` for indices of which negative ones count from the end of so many elements."""
+    """Wrap ``find`` to accept negative indices, which count from the end of so many elements."""
     def of_signed(at: Array) -> Array:
         try:
             return find(at)  # type: ignore[misc]

@@ -18,7 +18,7 @@ ROUNDING: dict[str, np.ufunc] = {"lower": np.floor, "higher": np.ceil, "nearest"
 
 
 def quantile(ignore_nan: bool) -> Run:
-    """Return a function that prepares ``quantile`` or ``nanquantile``, of which ``q`` may be a number or an array."""
+    """Return a function that prepares ``quantile`` or ``nanquantile``; ``q`` is a number or an array."""
     def prepare(x: ndarray, q: Any, dim: int | None = None, keepdim: bool = False, interpolation: str = "linear") -> (
             Run | None):
         if x.dtype.char not in FLOATS:

@@ -147,7 +147,7 @@ def fused_adagrad(params: Any, grads: Any, sums: Any, steps: Any, lr: float, lr_
 
 
 def plain(*args: Any) -> bool:
-    """Return whether there is no gradient scaling, which looks at data before it decides."""
+    """Return True without gradient scaling, which must read data to decide."""
     return args[-1] is None and args[-2] is None
 
 

@@ -55,7 +55,7 @@ class Latch:
 
 
 class Task:
-    """What a stream does next. A task is skipped if the stream has stopped, unless it is one that others wait for."""
+    """The next piece of a stream's work. A stopped stream skips it unless other streams wait for it."""
 
     __slots__ = ()
     always = False

@@ -60,7 +60,7 @@ def dots_of(rows: int, columns: int) -> Any:
 
 
 def dots_in(columns: int) -> Any:
-    """Make the function that adds the products of the next rows, and returns how many of those left they are."""
+    """Make the function that adds the products of the next rows and returns their number."""
     dots_8, dots_4, dots_1 = (dots_of(rows, columns) for rows in (8, 4, 1))
 
     @njit
@@ -142,7 +142,7 @@ def planes_of(channels: Any, remainders: Any, rows: Any, width: Any) -> Any:
 
 @njit
 def correlate_line(filters: Any, source: Any, table: Any, span: Any, target: Any, out_down: Any) -> None:
-    """Write the products of filters and windows that begin at ``span`` places, in tiles of which the last two may
+    """Write the products of filters and windows that begin at ``span`` places, in tiles; the last two may
     overlap.
     """
     outputs, count = filters.shape

@@ -59,7 +59,7 @@ def division(name: str, finish: Callable[[Any, Any, Any], Any], half: str = "") 
 
 
 def quotient_below(rounded: Any) -> Callable[[Any, Any, Any], Any]:
-    """Return the function of the quotient, rounded down, by the steps of ATen and NumPy, each of which is rounded."""
+    """Return the floor division that rounds after every step, as ATen and NumPy do."""
     def quotient_of(x: Any, y: Any, rest: Any) -> Any:
         quotient = rounded(rounded(x - rest) / y)
         quotient = rounded(quotient - 1) if rest != 0 and (y < 0) != (rest < 0) else quotient

@@ -112,7 +112,7 @@ def _starts(sizes: list[int]) -> list[int]:
 
 
 def _all_of(step: Callable[[memoryview, int], int], data: memoryview, start: int) -> None:
-    """Read or write all of ``data``, of which a system call may do a part."""
+    """Read or write all of ``data``; a single system call may stop halfway."""
     done = 0
     while done < data.nbytes:
         count = step(data[done:], start + done)
