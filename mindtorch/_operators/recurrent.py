@@ -306,8 +306,11 @@ def stepped(step: Step, input: Any, state: State, cell: Cell) -> State:
     for one in state:
         check_sizes(input, one, cell)
     tensors = (input, *cell[:4], *state)
-    if step in (gru_step, lstm_step) and local.grad_enabled and input.numel() and way_of(step, True, tensors):
-        return tuple(fused(step, partial(states_after, step), [input._array.shape[0]], [*tensors], False, True, True))
+    if step in WRITTEN and local.grad_enabled and input.numel() and not (
+            keys_of(state) & NONCONTIGUOUS) and way_of(step, True, tensors):  # whose strides the next states have
+        states = fused(step, partial(states_after, step), [input._array.shape[0]], [*tensors], False, True, True)
+        states[-1]._start_counter()[0] = WRITTEN[step]
+        return tuple(states)
     return tuple(states_after(step, *tensors))
 
 
@@ -480,6 +483,7 @@ PARTS = [*map(registry.__getitem__, (
 MODES = relu_step, tanh_step, lstm_step, gru_step  # by oneDNN's numbers
 LSTM = MODES.index(lstm_step)
 GATES = 1, 1, 4, 3
+WRITTEN = {lstm_step: 1, gru_step: 2}  #: the steps of gates, and how often PyTorch writes their last state
 PLANES = 0, 0, 5, 4  # of what the derivative needs, each a number of every step and hidden state
 
 for name, step in {"rnn_tanh": tanh_step, "rnn_relu": relu_step, "lstm": lstm_step, "gru": gru_step}.items():

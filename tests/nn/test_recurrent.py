@@ -268,18 +268,23 @@ def test_outputs_with_the_batch_first_are_transposed_as_pytorchs_are(cls):
 
 @pytest.mark.parametrize("options", [{}, {"bias": False}, {"dtype": "float64"}], ids=str)
 @pytest.mark.parametrize("change", ["as it is", "transposed", "nan"])
-def test_a_cell_that_is_called_again_computes_the_same_as_pytorchs(change: str, options: dict) -> None:
+@pytest.mark.parametrize("cls", ["GRUCell", "LSTMCell"])
+def test_a_cell_that_is_called_again_computes_the_same_as_pytorchs(cls: str, change: str, options: dict) -> None:
     def program(lib):
         given = {**options, "dtype": getattr(lib, options.get("dtype", "float32"))}
-        cell, x = lib.nn.GRUCell(3, 3, **given), lib.arange(9, dtype=given["dtype"]).reshape(3, 3).sin()
+        cell, x = getattr(lib.nn, cls)(3, 3, **given), lib.arange(9, dtype=given["dtype"]).reshape(3, 3).sin()
         with lib.no_grad():
             for weight in cell.parameters():
                 weight.copy_(lib.arange(weight.numel(), dtype=given["dtype"]).reshape(weight.shape).cos())
             x[0] = float("nan") if change == "nan" else 1
             x = x.t() if change == "transposed" else x
-            found = [cell(x, x) for _ in range(4)]
+            found = [cell(x, x) if cls == "GRUCell" else cell(x, (x, x)) for _ in range(4)]
+        recorded = cell(x, x) if cls == "GRUCell" else cell(x, (x, x))
+        found = [states if isinstance(states, tuple) else (states,) for states in (*found, recorded)]
         for other in found:
-            assert lib.equal(found[0].nan_to_num(), other.nan_to_num()) and other.stride() == found[0].stride()
-        return found[-1]
+            for state, first in zip(other, found[0], strict=True):
+                assert lib.allclose(first, state, equal_nan=True) and state.stride() == first.stride()
+                assert state._version == first._version
+        return [(state, state._version) for state in found[-2]]
 
     compare(program)

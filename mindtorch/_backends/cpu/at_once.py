@@ -108,12 +108,25 @@ def by_plans(op: Operator, general: Rows, row: Any) -> tuple[Rows, Finder]:
         plan = Plan(op, run, spec, ())
         if op.schema.returns_list:
             plan.pack = result.__class__
+        if bases and (versions := [0 if (cell := part._version_counter) is None or part._base is not None else cell[0]
+                                   for part in parts if part is not None]) and any(versions):
+            return Plan(op, partial(written, plan, versions), None, ())
         if not bases or None in bases:
             return plan
         shapes = [shape_of_base(*pair) for pair in zip(parts, bases, strict=True)]
         return Plan(op, partial(viewed, plan, shapes), None, ())
 
     return by_layouts(plans, shape, first, general)
+
+
+def written(plan: Plan, versions: list[int], *arrays: Any) -> Any:
+    """Compute a plan's outputs, with their versions: those of a composite whose last operators write in place."""
+    made = plan.finish(plan.run(*arrays), arrays)
+    parts = [part for part in (made if isinstance(made, tuple) else (made,)) if part is not None]
+    for part, version in zip(parts, versions, strict=False):
+        if version:
+            part._start_counter()[0] = version
+    return made
 
 
 def shape_of_base(view: Any, base: Any) -> Any:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...._base import loops
+from ..rows import taking
 from . import AT_ONCE, CPU_KERNELS
 from .linalg import affine
 from .pointwise import sigmoid
@@ -302,17 +303,21 @@ def mkldnn_rnn_layer_backward(input: array, w_ih: array, w_hh: array, b_ih: arra
 
 # -- single steps ------------------------------------------------------------------------------------------------------
 
+def are_rows(gates: int, input: array, hx: array, *weights: Any) -> bool:
+    """Return whether a step takes rows of one dtype and their states, and has biases."""
+    if input.ndim != 2 or hx.ndim != 2 or not input.size or any(x is None for x in weights):
+        return False
+    rows, size = gates * hx.shape[1], hx.shape[1]
+    return input.dtype.char in "fd" and all(x.dtype is input.dtype for x in (hx, *weights)) and len(
+        input) == len(hx) and [x.shape for x in weights] == [(rows, input.shape[1]), (rows, size), (rows,), (rows,)]
+
+
 def gru_cell(input: array, hx: array, w_ih: array, w_hh: array, b_ih: array | None = None,
              b_hh: array | None = None) -> Any:
     """Prepare a step of a gated recurrent unit with biases."""
-    if input.ndim != 2 or hx.ndim != 2 or b_ih is None or b_hh is None or not input.size:
+    if not are_rows(3, input, hx, w_ih, w_hh, b_ih, b_hh):
         return None
-    size, weights = hx.shape[1], (w_ih, w_hh, b_ih, b_hh)
-    rows = 3 * size
-    if input.dtype.char not in "fd" or any(x.dtype is not input.dtype for x in (hx, *weights)) or len(input) != len(hx):
-        return None
-    if [x.shape for x in weights] != [(rows, input.shape[1]), (rows, size), (rows,), (rows,)]:
-        return None
+    size = hx.shape[1]
 
     def run(input: array, hx: array, w_ih: array, w_hh: array, b_ih: array, b_hh: array) -> array:
         given, product = affine(b_ih, input, w_ih.T), affine(b_hh, hx, w_hh.T)
@@ -329,5 +334,30 @@ def gru_cell(input: array, hx: array, w_ih: array, w_hh: array, b_ih: array | No
     return run
 
 
+@taking(6)
+def lstm_cell(input: array, hx: list[array], w_ih: array, w_hh: array, b_ih: array | None = None,
+              b_hh: array | None = None) -> Any:
+    """Prepare a step of long short-term memory with biases."""
+    hidden, memory = hx
+    if not are_rows(4, input, hidden, w_ih, w_hh, b_ih, b_hh) or memory.shape != hidden.shape or (
+            memory.dtype is not hidden.dtype):
+        return None
+    size = hidden.shape[1]
+
+    def run(input: array, hx: list[array], w_ih: array, w_hh: array, b_ih: array, b_hh: array) -> tuple[array, array]:
+        gates = affine(b_ih, input, w_ih.T)
+        gates += affine(b_hh, hx[0], w_hh.T)
+        candidate = np.tanh(gates[:, 2 * size:3 * size])
+        gates = sigmoid(gates)
+        candidate *= gates[:, :size]
+        kept = np.multiply(gates[:, size:2 * size], hx[1], order="C")
+        kept += candidate
+        shown = np.tanh(kept)
+        shown *= gates[:, 3 * size:]
+        return shown, kept
+
+    return run
+
+
 CPU_KERNELS.add(mkldnn_rnn_layer, mkldnn_rnn_layer_backward)
-AT_ONCE.add(gru_cell)
+AT_ONCE.add(gru_cell, lstm_cell)
