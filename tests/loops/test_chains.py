@@ -20,7 +20,8 @@ UNARY = {"sigmoid": (), "silu": (), "mish": (), "softplus": (2.0, 3.0), "elu": (
          "softshrink": (0.5,), "threshold": (0.5, -0.0), "logit": (), "special_spherical_bessel_j0": ()}
 BINARY = {"sigmoid_backward": (), "tanh_backward": (), "silu_backward": (), "mish_backward": (),
           "softplus_backward": (2.0, 3.0), "hardswish_backward": (), "gelu_backward": ("none",), "logaddexp": (),
-          "logaddexp2": (), "hardshrink_backward": (0.0,), "leaky_relu_backward": (-0.0, False), "xlogy.Tensor": ()}
+          "logaddexp2": (), "hardtanh_backward": (-1, 2), "hardsigmoid_backward": (),
+          "hardshrink_backward": (0.0,), "leaky_relu_backward": (-0.0, False), "xlogy.Tensor": ()}
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ OF_EXP, OF_EXP2 = (float32s(*(-2 * base * float(c) for c in ARTANH_ERF)) for bas
 TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # of gelu's approximation by tanh
 
 
-SQRT_HALF = sqrt(0.5)
+SQRT_HALF, SIXTH = sqrt(0.5), float(np.float32(1 / 6))  # as ATen rounds it
 FEW = 100  #: up to this many elements, NumPy's call overhead dominates
 
 
@@ -225,11 +225,6 @@ def glu_backward(grad: Any, x: Any, dim: int) -> Any:
     return np.concatenate([grad * gate, grad * first * gate * (1 - gate)], dim)
 
 
-def within(grad: Any, x: Any, low: Any, high: Any) -> Any:
-    """Return the gradient where the input lies strictly between the bounds, else 0."""
-    return zeroed(grad, ~(np.greater(x, low) & np.less(x, high)))
-
-
 def leaky_relu(x: Any, slope: Any = 0.01) -> Any:
     return np.maximum(x, x * slope) if 0 < slope <= 1 else leaky(x, x, slope)
 
@@ -246,11 +241,13 @@ def hardtanh(x: Any, low: Any = -1, high: Any = 1) -> Any:
     return clamped(x, x.dtype.type(low), x.dtype.type(high))
 
 
-def at_once(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what prepares a composite of floating point numbers; half precision is computed in float32."""
+def at_once(function: Callable[..., Any], is_exact: bool = False) -> Callable[..., Any]:
+    """Return what prepares a composite of floating point numbers; half precision is computed in float32, but for few
+    elements of functions that round nothing.
+    """
     def prepare(x: Any, *others: Any) -> Any:
-        if not is_half(x):
-            return function if x.dtype.kind == "f" and x.size else None
+        if not is_half(x) or (is_exact and 0 < x.size < FEW):
+            return function if is_half(x) or (x.dtype.kind == "f" and x.size) else None
         narrow = x.dtype
         return lambda *arrays: as_dtype(np.asarray(function(*map(to_opmath, arrays))), narrow)
 
@@ -281,7 +278,7 @@ CPU_KERNELS.add(leaky_relu, rrelu_with_noise)
 CPU_KERNELS.update({
     "relu": relu,
     "hardtanh": Looped(hardtanh),
-    "hardtanh_backward": lambda grad, x, low, high: zeroed(grad, np.less_equal(x, low) | np.greater_equal(x, high)),
+    "hardtanh_backward": chained(lambda grad, x, low, high: np.where((x <= low) | (x >= high), 0, grad), 2),
     "elu": (elu_row := chained(elu, 1, in_blocks(elu))),
     "celu": Looped(lambda x, alpha=1.0: elu_row(x, alpha, 1, 1 / alpha)),
     "elu_backward": Looped(lambda grad, *settings: elu_backward(grad, settings[-1], *settings[:-1])),
@@ -295,7 +292,7 @@ CPU_KERNELS.update({
     "gelu_backward": in_blocks(chained(gelu_backward, 2).function, 2, loop=loops.gelu_backward, settings=("none",)),
     "hardswish_backward": Looped(lambda grad, x: hardswish_backward_row(grad, x, x.size >= 32)),
     "hardsigmoid": chained(lambda x: up_to_six(x) / 6),
-    "hardsigmoid_backward": lambda grad, x: within(grad * np.float32(1 / 6), x, -3, 3),  # as ATen rounds it
+    "hardsigmoid_backward": chained(lambda grad, x: np.where((x > -3) & (x < 3), grad * SIXTH, 0), 2),
     "hardswish": chained(lambda x: up_to_six(x) * x / 6),
     "leaky_relu_backward": lambda grad, x, slope, is_result: leaky(grad, x, slope),
     "softshrink": chained(softshrink, 1, in_blocks(softshrink)),
@@ -311,5 +308,5 @@ CPU_KERNELS.update({
     "_prelu_kernel_backward": in_opmath(prelu_backward),
     "rrelu_with_noise_backward": in_opmath(rrelu_backward),
 })
-AT_ONCE.update({"prelu": at_once(prelu), "relu6": at_once(lambda x: hardtanh(x, 0, 6)),
+AT_ONCE.update({"prelu": at_once(prelu), "relu6": at_once(lambda x: hardtanh(x, 0, 6), True),
                 "log_sigmoid": at_once(log_sigmoid_row)})
