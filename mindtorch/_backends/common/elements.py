@@ -27,8 +27,8 @@ def number(value: Any, dtype: np.dtype) -> np.ndarray:
 
 
 def element(value: Any, dtype: np.dtype) -> np.ndarray:
-    """Return a number or 0-d array as a 0-d array, of a zero of its sign."""
-    return number(value, dtype) if value and value.__class__ is not np.ndarray else np.asarray(value, dtype)
+    """Return a number as a 0-d array, of a zero of its sign, and an array in this dtype."""
+    return number(value, dtype) if value.__class__ is not np.ndarray and value else np.asarray(value, dtype)
 
 
 together = lru_cache(1 << 10)(np.broadcast_shapes)
@@ -95,14 +95,17 @@ def by_loop(name: str, function: Callable[..., Any], *defaults: Any) -> Looped:
     return Looped(row)
 
 
-def chained(function: Callable[..., Any], count: int = 1, plain: Callable[..., Any] | None = None) -> Looped:
+def chained(function: Callable[..., Any], count: int = 1, plain: Callable[..., Any] | None = None,
+            kinds: str = "fdFD") -> Looped:
     """Return the row of a function of so many operands, and of numbers, that is written in ufuncs, by one ufunc where
-    there is one; until then, by ``plain``, or by the function itself. Operands may be numbers, but for the first.
+    there is one; until then, by ``plain``, or by the function itself. Operands may be numbers, but not all of them.
     """
-    chain, by_numpy = Chained(function), plain or function
+    chain, by_numpy = Chained(function, kinds), plain or function
 
     @wraps(function)
     def row(x: Any, *others: Any, out: Any = None) -> Any:
+        if x.__class__ is not np.ndarray:
+            x = element(x, others[0].dtype)
         dtype = x.dtype
         kinds, numbers, arrays = dtype.char, others, (x,)
         if count > 1:

@@ -28,7 +28,6 @@ LANES = 16  #: elements of a vector
 SIZES = {"i8": 1, "i32": 4, "i64": 8, "float": 4, "double": 8}  #: of LLVM's types, in bytes
 #: Elements that NumPy computes in the time that tracing takes; and ufuncs that a function keeps.
 TRACED, MOST = 1 << 16, 1 << 6
-KINDS = "fdFD"  #: the dtypes of operands, by their letters
 #: The offsets of the addresses of a ufunc's inner loops, and of those of their data, in NumPy's ``PyUFuncObject``.
 FUNCTIONS, DATA = (object.__basicsize__ + 16 + 8 * word for word in (0, 1))
 #: The inner loop of a chain. ``program`` holds the numbers of the chain's operands, of slots and of steps; of each slot
@@ -369,12 +368,12 @@ class Chain:
 
 
 class Chained:
-    """The ufuncs of a function of arrays of NumPy's floating point dtypes, and of numbers."""
+    """The ufuncs of a function of arrays, whose dtypes have one of these letters, and of numbers."""
 
     left: float = REPAID  #: elements that NumPy computes by any function until there are ufuncs
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+    def __init__(self, function: Callable[..., Any], kinds: str = "fdFD") -> None:
+        self.function, self._kinds = function, kinds
         self._ufuncs, self._awaited = dict[Any, np.ufunc](), dict[Any, float]()
 
     def ufunc(self, kinds: str, numbers: tuple[Any, ...], size: int, args: tuple[Any, ...]) -> np.ufunc | None:
@@ -390,7 +389,7 @@ class Chained:
                 return None
             if len(self._awaited) >= MOST:
                 self._awaited.clear()
-            left = TRACED if all(x.dtype.char in KINDS for x in args if x.__class__ is np.ndarray) else inf
+            left = TRACED if all(x.dtype.char in self._kinds for x in args if x.__class__ is np.ndarray) else inf
         Chained.left -= size
         self._awaited[key] = left = left - size
         if left > 0 or not (Chained.left < 0 or (Chained.left < REPAID - SOON and machine_code.is_ready())):

@@ -306,27 +306,29 @@ def sigmoid_of(x: Any) -> Any:
 sigmoid = chained(sigmoid_of, 1, in_blocks(sigmoid_of))
 
 
-def sum_of_powers(exp: Any, scale: float) -> Callable[..., Any]:
-    """Return the row of ``log(exp(x) + exp(y))`` to a base of which ``scale`` is the inverse natural logarithm."""
+def sum_of_powers(exp: Any, scale: float, plain: Callable[..., Any] | None = None) -> Looped:
+    """Return the row of ``log(exp(x) + exp(y))`` to a base of which ``scale`` is the inverse natural logarithm; of
+    complex numbers, by ``plain``.
+    """
     def log_of_sum(x: Any, y: Any) -> Any:
+        if x.dtype.kind == "c" and plain is not None:
+            return plain(x, y)
         away = np.where(x == y, 0, x - y)  # the same infinities are no distance apart; a NaN is in the maximum
         return np.maximum(x, y) + np.log1p(exp(-np.abs(away))) * scale
 
-    return chained(log_of_sum, 2, in_blocks(log_of_sum, 2))
+    return chained(log_of_sum, 2, in_blocks(log_of_sum, 2), "fd")
 
 
-logaddexp2, logaddexp_of_reals = sum_of_powers(np.exp2, log2(e)), sum_of_powers(np.exp, 1)
-
-
-def logaddexp(x: Any, y: Any) -> Any:
-    if x.dtype.kind != "c":
-        return logaddexp_of_reals(x, y)
+def logaddexp_of_complex(x: Any, y: Any) -> Any:
     larger, smaller = np.where(x.real >= y.real, x, y), np.where(x.real >= y.real, y, x)
     endless = np.isinf(larger.real) & (larger.real == smaller.real)
     with np.errstate(all="ignore"):
         at_infinity = np.where(larger.real < 0, smaller, np.log(np.exp(smaller) + np.exp(larger)))
         result = np.where(endless, at_infinity, larger + log1p(np.exp(smaller - larger)))
     return np.where(np.isnan(x) | np.isnan(y), complex(np.nan, np.nan), result)
+
+
+logaddexp, logaddexp2 = sum_of_powers(np.exp, 1, logaddexp_of_complex), sum_of_powers(np.exp2, log2(e))
 
 
 def log1p(x: Any) -> Any:
@@ -396,7 +398,7 @@ CPU_KERNELS.update({
     "sign": sign,
     "angle": by_loop("angle", angle, pi),
     "nextafter": by_loop("nextafter", np.nextafter),
-    "logaddexp": Looped(logaddexp),
+    "logaddexp": logaddexp,
     "logaddexp2": logaddexp2,
     "add.Tensor": PreparedUfunc(np.add, times),
     "sub.Tensor": PreparedUfunc(np.subtract, subtrahend),

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from math import log, pi
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from ...._base import loops
 from ...._base.loops.chains import polynomial
 from ...._base.loops.coefficients import ARTANH_ERF, ERFINV, ERFINV_FAR, float32s
-from ...common.elements import chained, element, looped
+from ...common.elements import Looped, chained, looped
 from ...common.half import converted
 from . import CPU_KERNELS
 from .pointwise import held, in_blocks
@@ -44,10 +44,10 @@ airy, erfc, erf_of_any, erfinv_within, gammainc, gammaincc, gammaln, psi, zeta =
     scipy_function, ("airy", "erfc", "erf", "erfinv", "gammainc", "gammaincc", "gammaln", "psi", "zeta"))
 
 
-def erf(x: Any) -> Any:
+def erf(x: Any, out: Any = None) -> Any:
     """Compute erf; of float32, without a loop, as the tanh of a polynomial, eight times as fast as SciPy."""
     if x.dtype != np.float32 or x.size <= FEW:
-        return erf_of_any(x)
+        return erf_of_any(x, out=out)
     x = np.clip(x, -WIDE, WIDE)
     square = x * x
     out = polynomial(square, ARTANH_ERF_OF[:-1])
@@ -64,7 +64,7 @@ def log_of_complement(x: Any) -> Any:
     return np.negative(np.log(out, out), out)
 
 
-def erfinv(x: Any) -> Any:
+def erfinv(x: Any, out: Any = None) -> Any:
     """Compute the inverse of erf; of float32, without a loop, by M. Giles' polynomials in ``log_of_complement``.
 
     SciPy raises an internal error beyond -1 and 1, as slow as a thousand numbers.
@@ -78,7 +78,7 @@ def erfinv(x: Any) -> Any:
         out *= x
         out[np.abs(x) == 1] = np.inf
         return np.copysign(out, x, out)
-    return inverse_of_erf(x)
+    return inverse_of_erf.function(x, out=out)
 
 
 #: SciPy's computes in float64, so that it is exact to the last place of float32.
@@ -113,16 +113,17 @@ def log_odds_of(x: Any, *bounds: float) -> Any:
 log_odds = chained(log_odds_of)
 
 
-def lgamma(x: Any) -> Any:
+def lgamma_of(x: Any) -> Any:
     """Compute log|gamma|, which SciPy's is not at negative infinity, nor for numbers that are subnormal in float64,
     where it is infinite, and the logarithm of the reciprocal is exact.
     """
-    found = np.asarray(gammaln(x))
-    np.copyto(found, np.inf, where=np.equal(x, -np.inf))
-    if found.dtype == np.float64:
-        size = np.abs(x)
-        np.negative(np.log(size), out=found, where=size < np.finfo(np.float64).tiny)
-    return found
+    found = np.where(x == -np.inf, np.inf, gammaln(x))
+    if x.dtype != np.float64:
+        return found
+    return np.where(np.abs(x) < np.finfo(np.float64).tiny, -np.log(np.abs(x)), found)
+
+
+lgamma = chained(lgamma_of).function
 
 
 def airy_ai(x: Any) -> Any:
@@ -162,7 +163,23 @@ def polygamma(n: int, x: Any) -> Any:
     return (1 if n % 2 else -1) * np.exp(gammaln(order)) * zeta(order, x)
 
 
-lgamma_row = in_blocks(lgamma, loop=loops.lgamma)
+def writing(function: Callable[..., Any], loop: loops.Loop) -> Looped:
+    """Return the row of a function of elements, of many in float32 by a loop, which writes few into ``out``."""
+    row = in_blocks(function, loop=loop)
+
+    @wraps(function)
+    def call(x: Any, out: Any = None) -> Any:
+        if out is None:
+            return row(x)
+        if x.size < loop.least:
+            return function(x, out=out)
+        np.copyto(out, row(x))
+        return out
+
+    return Looped(call, True)
+
+
+lgamma_row = writing(lgamma, loops.lgamma)
 
 
 def mvlgamma(x: Any, p: int) -> Any:
@@ -182,10 +199,9 @@ def igammac(a: Any, x: Any) -> Any:
     return found
 
 
-def times_log(log: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+def times_log(log: Callable[[Any], Any]) -> Looped:
     """Return a row for ``x * log(y)``, which is 0 where x is 0 unless y is NaN."""
-    product = chained(lambda x, y: np.where(np.equal(x, 0) & ~np.isnan(y), 0, x * log(y)), 2)
-    return lambda x, y: product(x if x.__class__ is np.ndarray else element(x, y.dtype), y)
+    return chained(lambda x, y: np.where(np.equal(x, 0) & ~np.isnan(y), 0, x * log(y)), 2)
 
 
 def spherical_bessel_j0(x: Any) -> Any:
@@ -315,10 +331,10 @@ def by_loop(name: str, row: Callable[[Any, Any], Any]) -> Callable[[Any, Any], A
 CPU_KERNELS.add(logit, digamma, polygamma, mvlgamma)
 CPU_KERNELS.update({
     "i0": scipy_function("i0"),
-    "erfc": in_blocks(scipy_function("erfc"), loop=loops.erfc),
+    "erfc": writing(chained(lambda x: erfc(x)).function, loops.erfc),
     "lgamma": lgamma_row,
-    "erf": in_blocks(erf, loop=loops.erf),
-    "erfinv": in_blocks(erfinv, loop=loops.erfinv),
+    "erf": writing(erf, loops.erf),
+    "erfinv": writing(erfinv, loops.erfinv),
     **{f"special_{name}": scipy_function(name)
        for name in ("entr", "erfcx", "ndtri", "log_ndtr", "i0e", "i1", "i1e")},
     "igamma": gammainc,
