@@ -16,7 +16,7 @@ from .._base.layout import Spec, broadcast_shapes, iterator_strides, wrap_dim, w
 from .._creation.factories import ones
 from .._creation.sequences import eye
 from .._dispatch.aten import (
-    _trilinear as trilinear, _unsafe_view, _weight_norm_interface, addmm, bmm, cat, dot, linalg_cross,
+    _trilinear as trilinear, _unsafe_view, _weight_norm_interface, addmm, bmm, cat, clone, dot, linalg_cross,
     linalg_cross as cross, linalg_inv as inverse, mm, mv, norm_except_dim, outer, t, vdot,
 )
 from .._dispatch.dispatcher import is_unseen
@@ -612,9 +612,9 @@ def linalg_matrix_power(self: Any, n: int) -> Any:
     check_square("linalg.matrix_power", self)
     if n == 0:
         unit = eye(self.shape[-1], dtype=self.dtype, device=self.device).expand(tuple(self.shape))
-        return self.clone(memory_format="contiguous_format").copy_(unit)
+        return clone(self, "contiguous_format").copy_(unit)
     if n == 1:
-        return self.clone(memory_format="contiguous_format")
+        return clone(self, "contiguous_format")
     base = inverse(self) if n < 0 else self
     n = abs(n)
     if n == 3:
