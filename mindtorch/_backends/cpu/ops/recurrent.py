@@ -169,7 +169,7 @@ def of_tanh(y: array, out: array) -> None:
 def by_gate(weight: array, order: list[int]) -> array:
     """Return a weight (gates * size, ...) by gate, (gates, size, ...), in another order."""
     gates = weight.reshape(max(order) + 1, -1, *weight.shape[1:])
-    return gates if order == [*range(len(gates))] else gates[order]
+    return gates if order == [*range(len(gates))] else gates.take(order, 0)
 
 
 @lru_cache
@@ -245,6 +245,8 @@ def befores(states: array, first: array, parts: list[slice]) -> Iterator[array]:
 
 def last(states: array, first: array, parts: list[slice]) -> array:
     """Return the last state of each sequence."""
+    if len(parts) == 1:
+        return states.copy()
     result = np.empty_like(first)
     for part, after in zip(parts, [*parts[1:], slice(0, 0)], strict=True):
         if after.stop - after.start < (batch := part.stop - part.start):
@@ -254,6 +256,8 @@ def last(states: array, first: array, parts: list[slice]) -> array:
 
 def shifted(states: array, first: array, parts: list[slice]) -> array:
     """Return the states before each step: the previous step's, or the initial ones."""
+    if len(parts) == 1:
+        return np.ascontiguousarray(first)
     result = np.empty_like(states)
     for part, before in zip(parts, befores(states, first, parts), strict=True):
         result[part] = before
