@@ -107,6 +107,21 @@ def node_of(op: Operator, mask: int, edges: Sequence[Edge | None], order: int) -
     return node
 
 
+def edges_of(inputs: Sequence[Any]) -> list[tuple[int, Edge]] | None:
+    """Return the edges of the inputs that require grad, with their positions; None if a mode, anomaly detection or
+    hooks of saved tensors must see each operator of the call.
+    """
+    if dispatcher.mode & REDIRECTING or AnomalyMode.enabled or local.saved_tensor_hooks:
+        return None
+    found: list[tuple[int, Edge]] = []
+    for position, tensor in enumerate(inputs):
+        if tensor is not None and tensor._keys & AUTOGRAD:
+            if (edge := tensor._grad_edge()) is None:
+                return None
+            found.append((position, edge))
+    return found
+
+
 class FoldedLinear(Folded):
     """``t`` of the weight, then ``addmm``, or ``mm`` without a bias: gradients go to the bias, if there is one, the
     input, if it requires grad, and the weight. Of an input of sequences, ``view`` makes rows before, or ``clone`` and
@@ -318,10 +333,9 @@ def fold_cross_entropy(general: Kernel) -> Kernel:
     def record(self: Any, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100,
                label_smoothing: float = 0.0) -> Any:
         rows = self._array
-        if (dispatcher.mode & REDIRECTING or weight is not None or label_smoothing or not local.grad_enabled
-                or not self._keys & AUTOGRAD or AnomalyMode.enabled or local.saved_tensor_hooks
-                or self._dtype not in PLAIN or target._dtype is not int64 or rows.ndim != 2
-                or target._array.shape != rows.shape[:1] or (edge := self._grad_edge()) is None):
+        if (weight is not None or label_smoothing or not local.grad_enabled or self._dtype not in PLAIN
+                or target._dtype is not int64 or rows.ndim != 2 or target._array.shape != rows.shape[:1]
+                or not (edges := edges_of((self,)))):
             return general(self, target, weight, reduction, ignore_index, label_smoothing)
         try:
             logs = kernel(LOG_SOFTMAX, dispatcher.mode)(self, 1, False)
@@ -331,7 +345,7 @@ def fold_cross_entropy(general: Kernel) -> Kernel:
         node = new(FoldedCrossEntropy)
         next_sequence_nr()  # the sequence number of ``_log_softmax``
         node._order = next_sequence_nr()
-        node._links = (0, *edge),
+        node._links = (0, *edges[0][1]),
         cell = target._version_counter
         node.shape = logs._array.shape
         node.saved = (logs, target, 0 if cell is None else cell[0], total, reduction, ignore_index)

@@ -14,14 +14,13 @@ from .._base.layout import Ints, Layout, is_contiguous, view_strides
 from .._dispatch import dispatcher
 from .._dispatch.aten import bmm, new_empty_strided, reshape, transpose_int as transpose
 from .._dispatch.dispatcher import resolve
-from .._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, OBSERVED, REDIRECTING
+from .._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, OBSERVED
 from .._dispatch.local import local
 from .._dispatch.observers import tell_parts, untold
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
-from .anomaly import AnomalyMode
 from .derivative import OperatorNode
-from .folded import FOLDS, PLAIN, Folded, Kernel, fold, node_of, of_any_strides
+from .folded import FOLDS, PLAIN, Folded, Kernel, edges_of, fold, node_of, of_any_strides
 from .grad_mode import enable_grad
 from .node import Edge, Sent, new, next_sequence_nr
 from .saved import saved_as
@@ -155,15 +154,9 @@ def fold_matmul(general: Kernel) -> Kernel:
         left, right, dtype = self._array.shape, other._array.shape, self._dtype
         if (len(left) < 3 or len(left) != len(right) or left[:-2] != right[:-2] or left[-1] != right[-2]
                 or dtype not in PLAIN or other._dtype is not dtype or 0 in left or not right[-1]
-                or dispatcher.mode & REDIRECTING or AnomalyMode.enabled or local.saved_tensor_hooks):
+                or not (edges := edges_of((self, other)))):
             return general(self, other)
-        links: tuple[Any, ...] = ()
-        if self._keys & AUTOGRAD and (edge := self._grad_edge()) is not None:
-            links = (0, *edge),
-        if other._keys & AUTOGRAD and (edge := other._grad_edge()) is not None:
-            links = *links, (1, *edge)
-        if not links:
-            return general(self, other)
+        links = tuple([(position, *edge) for position, edge in edges])
         way = reshaping(self._layout or self._layout_of_plans())
         other_way = reshaping(other._layout or other._layout_of_plans())
         first = self._contiguous_copy() if way is UNSAFE_VIEW else self

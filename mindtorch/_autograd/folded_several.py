@@ -19,12 +19,11 @@ from .._device import CPU as HOST
 from .._dispatch import dispatcher
 from .._dispatch.aten import zeros
 from .._dispatch.dispatcher import switched
-from .._dispatch.keys import AUTOGRAD, OBSERVED, REDIRECTING
+from .._dispatch.keys import AUTOGRAD, OBSERVED
 from .._dispatch.local import UNTOUCHED, local
 from .._dispatch.observers import tell_parts, untold
 from .._dispatch.torch_function import ALL_OFF
 from .accumulate import AccumulateGrad
-from .anomaly import AnomalyMode
 from .engine import execute, grad as grad_of
 from .folded import again
 from .node import Edge, Node, Sent, new, sequence, unfolding
@@ -256,19 +255,6 @@ def gradients(composite: Callable[..., list[Any]], wanted: list[int], grads: lis
         outputs = recorded(composite, wanted, *inputs)
     roots, given = zip(*[pair for pair in zip(outputs, grads, strict=True) if pair[1] is not None], strict=True)
     return list(grad_of(roots, [inputs[position] for position in wanted], given))
-
-
-def edges_of(inputs: Sequence[Any]) -> list[tuple[int, Edge]] | None:
-    """Return the edges of the inputs that require grad, with their positions; None if the call must not be folded."""
-    if dispatcher.mode & REDIRECTING or AnomalyMode.enabled or local.saved_tensor_hooks:
-        return None
-    found: list[tuple[int, Edge]] = []
-    for position, tensor in enumerate(inputs):
-        if tensor is not None and tensor._keys & AUTOGRAD:
-            if (edge := tensor._grad_edge()) is None:
-                return None
-            found.append((position, edge))
-    return found
 
 
 def record(fold: Fold, inputs: Sequence[Any], edges: list[tuple[int, Edge]], saves: Sequence[bool],

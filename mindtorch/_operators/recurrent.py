@@ -10,8 +10,8 @@ from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 from .._autograd.engine import grad as grad_of
-from .._autograd.folded import is_ours, of_any_strides
-from .._autograd.folded_several import Fold, edges_of, record, recorded
+from .._autograd.folded import edges_of, is_ours, of_any_strides
+from .._autograd.folded_several import Fold, record, recorded
 from .._autograd.grad_mode import enable_grad
 from .._base.errors import NAMES, check
 from .._base.layout import Spec
