@@ -68,7 +68,7 @@ def grad_accumulator(tensor: Any) -> AccumulateGrad:
 
 
 def grad_dtype(tensor: Any) -> Any:
-    """Return the dtype to which the engine converts a leaf's gradients; None if it may be any."""
+    """Return the dtype of a leaf's gradients, to which the engine casts; None for any dtype."""
     return tensor._dtype if tensor._grad_dtype is ... else tensor._grad_dtype
 
 

@@ -22,7 +22,7 @@ _of_compressed: Any = registry["sparse_compressed_tensor.comp_plain_value_size"]
 
 
 class Invariants:
-    """Whether what a sparse tensor must be is checked when one is made: None is not, and PyTorch warns of it."""
+    """True to check the invariants of new sparse tensors; None, the default, does not, and PyTorch warns of it."""
 
     checked: bool | None = None
 

@@ -1,4 +1,4 @@
-"""Whether a graph break is an error, for a part of a program (``torch._dynamo.error_on_graph_break``)."""
+"""Make graph breaks errors in a part of a program (``torch._dynamo.error_on_graph_break``)."""
 from __future__ import annotations
 
 import functools

@@ -19,7 +19,7 @@ SUPPORTED = ((3, 11), (3, 12), (3, 13))
 
 @dataclass(slots=True)
 class Instruction:
-    """One instruction; ``target`` is the position to which it jumps."""
+    """One instruction; ``target`` is the position it jumps to."""
 
     name: str
     arg: int

@@ -117,7 +117,7 @@ function:
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """``torch.pairwise_distance``: the p-norm of the rows' differences, to which ``eps`` is added."""
+    """``torch.pairwise_distance``: the p-norm of the rows' differences plus ``eps``."""
     away = x1 - x2 + eps
     return norm_ScalarOpt_dim(away, p, (max(x1.ndim, x2.ndim) - 1,), keepdim)
 

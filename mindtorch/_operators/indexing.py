@@ -841,7 +841,7 @@ def _unsafe_masked_index(self: Tensor, mask: Tensor, indices: list[Any], fill: A
 
 
 def _unsafe_masked_index_put_accumulate(self: Tensor, mask: Tensor, indices: list[Any], values: Tensor) -> Tensor:
-    """Return a copy to which values are added at the indices where a mask holds."""
+    """Return a copy with values added at the indices where a mask holds."""
     kept = values.masked_fill(mask.logical_not(), 0)
     return index_put(self, within(self, indices), kept, True)
 

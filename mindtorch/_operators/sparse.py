@@ -252,7 +252,7 @@ operator("sparse_mask", self=sparse_mask_backward)
 
 
 def product_of_sparse(sparse: Tensor, dense: Tensor) -> Tensor:
-    """Return the product of two matrices of which one at least is sparse (``torch.sparse.mm``)."""
+    """Return the product of two matrices with at least one sparse factor (``torch.sparse.mm``)."""
     if sparse.is_sparse and dense.is_sparse:
         return _sparse_sparse_matmul(sparse, dense)
     if sparse._keys & SPARSES:
@@ -331,7 +331,7 @@ operator("_sparse_broadcast_to", self=lambda grad, self_shape: grad.to_dense().s
 
 
 def of_rows(grad: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
-    """Return the gradient of a table of which rows were looked up: a value for each look-up."""
+    """Return the sparse gradient of an embedding table: one value for each look-up."""
     check(not scale_grad_by_freq, "embedding_backward: scale_grad_by_freq not supported with sparse gradients")
     places, values = indices.reshape((-1,)), grad.reshape((-1, grad.shape[-1]))
     if padding_idx >= 0:

@@ -155,7 +155,7 @@ class TypedStorage(StorageBase):
 
 
 class Removal:
-    """Whether every typed storage warns of its deprecation, or only the first."""
+    """True to warn of each typed storage's deprecation, not only of the first one's."""
 
     always = False
 

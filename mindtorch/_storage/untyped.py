@@ -365,7 +365,7 @@ def _nameless_file() -> Any:
 
 
 def storage_of_array(array: np.ndarray, tensor: Tensor) -> UntypedStorage:
-    """Return a CPU storage over the memory of a C-contiguous array, of which a tensor is the first alias."""
+    """Return a CPU storage over the memory of a C-contiguous array; a tensor is its first alias."""
     storage = new(UntypedStorage)  # whose __init__ would look for what this is not
     storage._aliases, storage._nbytes = [ref(tensor)], (nbytes := array.nbytes)
     try:

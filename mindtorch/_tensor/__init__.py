@@ -352,17 +352,17 @@ class Tensor(Methods, metaclass=_TensorMeta):
 
     @property
     def is_meta(self) -> bool:
-        """Whether the tensor is on the meta device, which holds no values (``torch.Tensor.is_meta``)."""
+        """True if the tensor is on the meta device, which holds no values (``torch.Tensor.is_meta``)."""
         return bool(self._keys & META)
 
     @property
     def is_cpu(self) -> bool:
-        """Whether the tensor is on the CPU (``torch.Tensor.is_cpu``)."""
+        """True if the tensor is on the CPU (``torch.Tensor.is_cpu``)."""
         return bool(self._keys & CPU)
 
     @property
     def is_npu(self) -> bool:
-        """Whether the tensor is on an NPU, as ``torch.Tensor.is_cuda`` for a GPU."""
+        """True if the tensor is on an NPU, as ``torch.Tensor.is_cuda`` for a GPU."""
         return self._device.type == "npu"
 
     is_cuda = is_quantized = is_mps = is_xpu = is_nested = is_mkldnn = False
@@ -370,12 +370,12 @@ class Tensor(Methods, metaclass=_TensorMeta):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the tensor has the layout `sparse_coo` (``torch.Tensor.is_sparse``)."""
+        """True if the tensor has the layout `sparse_coo` (``torch.Tensor.is_sparse``)."""
         return bool(self._keys & SPARSE)
 
     @property
     def is_sparse_csr(self) -> bool:
-        """Whether the tensor has the layout `sparse_csr` (``torch.Tensor.is_sparse_csr``)."""
+        """True if the tensor has the layout `sparse_csr` (``torch.Tensor.is_sparse_csr``)."""
         return self.layout is LAYOUTS["sparse_csr"]
 
     @property
@@ -734,7 +734,7 @@ class Tensor(Methods, metaclass=_TensorMeta):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether autograd records operators on this tensor (``torch.Tensor.requires_grad``)."""
+        """True if autograd records operators on this tensor (``torch.Tensor.requires_grad``)."""
         return bool(self._keys & AUTOGRAD)
 
     @requires_grad.setter
@@ -789,7 +789,7 @@ class Tensor(Methods, metaclass=_TensorMeta):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded operator computed this tensor (``torch.Tensor.is_leaf``)."""
+        """True unless a recorded operator computed this tensor (``torch.Tensor.is_leaf``)."""
         if self._base is not None:
             views.refresh(self)
         return self._grad_fn is None
@@ -828,7 +828,7 @@ class Tensor(Methods, metaclass=_TensorMeta):
 
     @property
     def grad_dtype(self) -> DType | None:
-        """The dtype to which backward converts the gradient of this leaf, its own unless set; None if it may be any
+        """The dtype of this leaf's gradient, its own unless set; None lets the gradient have any
         (``torch.Tensor.grad_dtype``). Raises RuntimeError for a tensor that is not a leaf.
         """
         if not self.is_leaf:
@@ -843,7 +843,7 @@ class Tensor(Methods, metaclass=_TensorMeta):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether ``retain_grad`` was called on this non-leaf (``torch.Tensor.retains_grad``)."""
+        """True if ``retain_grad`` was called on this non-leaf (``torch.Tensor.retains_grad``)."""
         return self._retains_grad
 
     def retain_grad(self) -> None:

@@ -21,7 +21,7 @@ BY_ROW, BLOCKED = (CSR, BSR), (BSR, BSC)
 
 
 class Parts(NamedTuple):
-    """The dense tensors that a sparse tensor consists of, none of which is in the graph."""
+    """The dense tensors that a sparse tensor consists of. They have no autograd graph."""
 
     layout: layout
     indices: Tensor  #: coordinates, or where each row or column begins

@@ -165,7 +165,7 @@ COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge", "equal"))
 
 
 def _quantized(input: Any, scale: Any, zero_point: Any, dtype: DType) -> Any:
-    """Return the integers of numbers, of which scale and zero point are already broadcast."""
+    """Return the integers of numbers, given a broadcast scale and zero point."""
     least, most = limits(dtype)
     inverse = aten.reciprocal(scale) if isinstance(scale, Tensor) else input.new_tensor(1.0) / scale
     return (input * inverse + zero_point).round().clamp(least, most).to(INTEGERS[dtype])

@@ -16,7 +16,7 @@ from .limits import Outcome, attempt
 
 @dataclass(frozen=True)
 class Puzzle:
-    """A question about a ``program``, to which any number of answers may be given.
+    """A question about a ``program`` that takes any number of answers.
 
     The answer is the value of the expression ``value``. A puzzle that asks for a function has ``cases`` in its place,
     an expression for pairs (arguments, right result). ``draw`` is an expression for the picture, of the program's names
@@ -37,7 +37,7 @@ class Puzzle:
 
     @property
     def is_table(self) -> bool:
-        """Whether the picture is a table of values, among which the answer may be."""
+        """True if the picture is a table of values, which may show the answer."""
         return self.draw.startswith("rows(")
 
     def names(self, torch: Any = lessons.torch) -> dict[str, Any]:

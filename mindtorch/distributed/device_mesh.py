@@ -34,7 +34,7 @@ class _Resources:
         return self.mesh_stack[-1]
 
     def get_root_mesh(self, device_mesh: DeviceMesh) -> DeviceMesh:
-        """Return the mesh of which a mesh is a slice."""
+        """Return the mesh that a mesh is a slice of."""
         return device_mesh._get_root_mesh()
 
 

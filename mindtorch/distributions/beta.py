@@ -16,7 +16,7 @@ __all__ = ["Beta"]
 
 
 class Beta(ExponentialFamily):
-    """The beta distribution of two concentrations, the first of which pulls to 1 (``torch.distributions.Beta``)."""
+    """The beta distribution of two concentrations; the first one pulls to 1 (``torch.distributions.Beta``)."""
 
     arg_constraints: ClassVar[Any] = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

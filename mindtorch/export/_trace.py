@@ -385,7 +385,7 @@ class CheckPrinter(GuardPrinter):
     """Prints the conditions that an exported program checks, each end of a range alone."""
 
     def of_range(self, name: str, least: int | None, most: int | None) -> list[str]:
-        """Return the conditions that a size is in a range, of which an end may be open."""
+        """Return the conditions that a size lies in a range; an end may be open."""
         ends = [f"{name} >= {least}"] if least is not None else []
         return ends + ([f"{name} <= {most}"] if most is not None else [])
 

@@ -153,7 +153,7 @@ class AdditionalInputs:
 
 
 def _merged(values: tuple[Any, ...]) -> Any:
-    """Return the specification of an argument of which there are several values."""
+    """Return the specification of an argument given by several example values."""
     if all(isinstance(value, Tensor) for value in values):
         shapes = [tuple(value.shape) for value in values]
         if len({*map(len, shapes)}) == 1:

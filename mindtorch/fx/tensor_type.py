@@ -1,4 +1,4 @@
-"""Types of tensors by their sizes, of which some may be unknown (``torch.fx.tensor_type``)."""
+"""Types of tensors by their sizes, known or unknown (``torch.fx.tensor_type``)."""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -113,7 +113,7 @@ def _items(value: Any) -> Iterator[tuple[str, Any]] | None:
 
 
 def _row(value: Any) -> Row | None:
-    """Return how an object is described and what is inside it; None if it is no object of a library."""
+    """Return an object's description and contents; None unless a library knows it."""
     if isinstance(value, GeneratorType):
         return (lambda generator: f"what {generator.__qualname__} will yield", _of_listing) if _listing(value) else None
     for base in type(value).__mro__:

@@ -118,7 +118,7 @@ class LineRun:
 
 @dataclass(frozen=True)
 class ModuleEvents:
-    """Operators of a module, or of ``times`` modules alike one after the other, the first of which has ``parts``."""
+    """Operators of a module, or of ``times`` equal modules in a row; ``parts`` are the first one's."""
 
     label: str
     kind: str

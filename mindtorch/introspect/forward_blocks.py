@@ -120,7 +120,7 @@ def _key(step: Step) -> Hashable:
 
 
 def with_flows(level: Sequence[Block], twins: Mapping[int, int] | None = None) -> tuple[Block, ...]:
-    """Find out which blocks of a level, or of several, pass tensors to which; ``twins`` are the numbers of the steps
+    """Find the blocks of one or more levels that pass tensors to each other; ``twins`` are the numbers of the steps
     that stand for others.
     """
     twins = twins or {}

@@ -21,7 +21,7 @@ STATES = ("in use", "workspace", "waiting", "free")  #: of blocks
 
 @dataclass(frozen=True)
 class StorageUse:
-    """A live storage of ``bytes`` bytes, seen by ``tensors`` live tensors, of which ``names`` lists the named ones.
+    """A live storage of ``bytes`` bytes, seen by ``tensors`` live tensors; ``names`` lists the named ones.
 
     ``number`` is that of pictures, None if no tensor that sees it has a name.
     """
@@ -36,7 +36,7 @@ class StorageUse:
 
 @dataclass(frozen=True)
 class BlockFacts:
-    """A piece of a segment, of ``bytes`` bytes of which ``requested`` were asked for, for work on ``stream``.
+    """A piece of a segment: ``bytes`` bytes for a request of ``requested``, for work on ``stream``.
 
     ``state`` is one of ``STATES``: in use by storages, in use by nothing that Python holds (a workspace, a generator's
     state), given back but waiting for other streams that use it, or free. ``storages`` lie in it; ``deferred`` of its

@@ -1,4 +1,4 @@
-"""Whether sparse tensors are checked when they are made, and gradients of functions of them."""
+"""Invariant checks of new sparse tensors, and gradient checks of functions of them."""
 from __future__ import annotations
 
 import functools

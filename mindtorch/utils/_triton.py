@@ -1,4 +1,4 @@
-"""Whether Triton is there (``torch.utils._triton``): never, since mindtorch runs no kernels that are compiled."""
+"""Report that Triton is missing (``torch.utils._triton``): mindtorch has no device for its kernels."""
 from __future__ import annotations
 
 

@@ -12,7 +12,7 @@ class _Settings(ModuleType):
 
     @property
     def fill_uninitialized_memory(self) -> bool:
-        """Whether memory that nothing was written to is filled with NaN, True or the largest integer under
+        """True to fill uninitialised memory with NaN, True or the largest integer under
         ``torch.use_deterministic_algorithms`` (``torch.utils.deterministic.fill_uninitialized_memory``).
         """
         return Determinism.fill_uninitialized

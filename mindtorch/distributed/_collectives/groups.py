@@ -450,7 +450,7 @@ def resolve(group: Any) -> ProcessGroup:
 
 
 def group_of_name(name: str) -> ProcessGroup:
-    """Return the group of a name, of which this process is a member."""
+    """Return the group of a name; this process must be a member."""
     for group in (default_group(), *_made):
         if group.group_name == name:
             return group
@@ -458,7 +458,7 @@ def group_of_name(name: str) -> ProcessGroup:
 
 
 def group_of_ranks(ranks: Sequence[int]) -> ProcessGroup:
-    """Return the group of these ranks, of which this process is a member."""
+    """Return the group of these ranks; this process must be a member."""
     for group in (default_group(), *_made):
         if group.ranks == tuple(ranks):
             return group

@@ -89,7 +89,7 @@ class Store:
 
     @property
     def is_served_here(self) -> bool:
-        """Whether a thread of this process answers the others."""
+        """True if a thread of this process serves the others."""
         return False
 
     @property
@@ -164,7 +164,7 @@ class HashStore(Store):
 
 
 class FileStore(Store):
-    """A table in a file, to which each change is appended (``torch.distributed.FileStore``)."""
+    """A table in an append-only file of changes (``torch.distributed.FileStore``)."""
 
     def __init__(self, file_name: str, world_size: int = -1):
         super().__init__()

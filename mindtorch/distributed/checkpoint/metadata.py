@@ -66,7 +66,7 @@ class TensorStorageMetadata:
 
 @dataclass
 class BytesStorageMetadata:
-    """An object of a checkpoint that is no tensor."""
+    """An object of a checkpoint other than a tensor."""
 
 
 @dataclass

@@ -142,7 +142,7 @@ class LoadPlanner(ABC):
 
     @abstractmethod
     def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:
-        """Put an object that is no tensor in its place."""
+        """Put an object other than a tensor in its place."""
 
     @abstractmethod
     def resolve_tensor(self, read_item: ReadItem) -> Tensor:

@@ -25,7 +25,7 @@ def _create_chunk_list(tensor: Tensor) -> list[ChunkStorageMetadata]:
 
 
 def _create_write_item_for_tensor(fqn: str, tensor: Tensor) -> WriteItem:
-    """Return the items to write of a tensor of which this process has a part."""
+    """Return the items to write for this process's part of a tensor."""
     chunk, = _create_chunk_list(tensor)
     kind = WriteItemType.SHARD if isinstance(tensor, DTensor) else WriteItemType.TENSOR
     return WriteItem(MetadataIndex(fqn, chunk.offsets), kind, tensor_data=TensorWriteData(

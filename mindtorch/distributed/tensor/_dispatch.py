@@ -100,7 +100,7 @@ def flat(outputs: Any) -> list[Any]:
 
 
 def dispatch(cls: Any, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Run an operator of which some argument is a DTensor."""
+    """Run an operator with a DTensor among its arguments."""
     name = base_name(func)
     if name.startswith("_foreach_"):
         return one_by_one(func, name, args, kwargs)

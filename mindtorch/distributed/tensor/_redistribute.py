@@ -1,4 +1,4 @@
-"""Redistribution: from some placements to others, by steps of which each changes one dimension of the mesh.
+"""Redistribution: from some placements to others, one dimension of the mesh at a step.
 
 ==================  ==================  =============================
 from                to                  how

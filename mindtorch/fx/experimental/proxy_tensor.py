@@ -324,7 +324,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         return proxy_call(self, func, self.pre_dispatch, args, kwargs or {})
 
     def record_call(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run a function that is no operator of the dispatcher, and write one node for its call."""
+        """Run a function from outside the dispatcher, and write one node for its call."""
         out = func(*args, **kwargs)
         shown, named = tree_map(self.tracer.unwrap_proxy, (args, kwargs))
         proxy = self.tracer.create_proxy("call_function", func, shown, named)

@@ -38,7 +38,7 @@ class GuardPrinter(PythonCodePrinter):
         return expr._pythoncode(self) if hasattr(expr, "_pythoncode") else super()._print_Function(expr)
 
     def of_range(self, name: str, least: int | None, most: int | None) -> list[str]:
-        """Return the conditions that a size is in a range, of which an end may be open."""
+        """Return the conditions that a size lies in a range; an end may be open."""
         ends = [f"{least} <= {name}"] if least is not None else []
         ends += [f"{name} <= {most}"] if most is not None else []
         return [" and ".join(ends)] if ends else []
@@ -56,7 +56,7 @@ class WordPrinter(GuardPrinter):
         return f"{self._print(expr.lhs)} {self.RELATIONS[expr.rel_op]} {self._print(expr.rhs)}"
 
     def of_range(self, name: str, least: int | None, most: int | None) -> list[str]:
-        """Return the conditions that a size is in a range, of which an end may be open."""
+        """Return the conditions that a size lies in a range; an end may be open."""
         ends = [f"{name} is at least {least}"] if least is not None else []
         return ends + ([f"{name} is at most {most}"] if most is not None else [])
 

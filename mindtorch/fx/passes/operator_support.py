@@ -86,6 +86,6 @@ class OpSupports:
 
 
 def _get_arg_dtype(arg: Node) -> Any:
-    """Return the dtype of a node's value; its type, if it is no tensor."""
+    """Return the dtype of a node's value, or its type unless it is a tensor."""
     meta = arg.meta.get("tensor_meta")
     return meta.dtype if isinstance(meta, TensorMetadata) else arg.meta["type"]

@@ -55,7 +55,7 @@ class _Graph:
         self.removed: dict[Node, None] = {}
 
     def memory(self, node: Node) -> int:
-        """Return the memory of a node's value; 0 if that is no tensor."""
+        """Return the memory of a node's value; 0 unless it is a tensor."""
         value = self.values.get(node)
         return id(value.untyped_storage()) if isinstance(value, Tensor) else 0
 

@@ -222,7 +222,7 @@ def of_losses(losses: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[
 
 
 def unreached(graph: Graph | None, models: Mapping[str, Any], optimizers: Mapping[str, Any]) -> Iterator[Finding]:
-    """Find parameters to which no path leads from the loss."""
+    """Find parameters without a path from the loss."""
     if graph is None:
         return
     reached, theirs = {id(leaf) for leaf in graph.leaves}, optimized(optimizers)

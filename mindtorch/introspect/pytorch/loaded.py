@@ -1,4 +1,4 @@
-"""Whether the program has imported PyTorch, and what is PyTorch's: nothing here imports it."""
+"""Find out if the program has imported PyTorch, and recognise its objects; nothing here imports it."""
 from __future__ import annotations
 
 import os
@@ -13,7 +13,7 @@ Answer = TypeVar("Answer", bound=Callable[..., Any])
 
 
 class _Thread(threading.local):
-    """Whether an answer is running: those inside it find everything turned off."""
+    """True while an answer is computed: nested answers find everything turned off."""
 
     is_quiet = False
 

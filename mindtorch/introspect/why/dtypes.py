@@ -1,4 +1,4 @@
-"""Why dtypes do not go together, an operand is no tensor, or data makes no tensor."""
+"""Explain dtypes that do not combine, operands that are not tensors, and data that makes no tensor."""
 from __future__ import annotations
 
 from dataclasses import replace

@@ -231,8 +231,8 @@ def mkldnn_rnn_layer(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: 
 
 
 def befores(states: array, first: array, parts: list[slice]) -> Iterator[array]:
-    """Yield the states before each step, of which the earlier ones may still be computed: those of the step before, or
-    the first ones of sequences that begin.
+    """Yield the states before each step: the previous step's, or the initial ones of sequences that begin. They may
+    still be computed.
     """
     before = first[:parts[0].stop - parts[0].start]
     for part in parts:

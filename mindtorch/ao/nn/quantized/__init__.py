@@ -1,4 +1,4 @@
-"""Quantised layers: ``torch.ao.nn.quantized``, of which there are the dynamic ones."""
+"""Quantised layers: the dynamic ones of ``torch.ao.nn.quantized``."""
 from __future__ import annotations
 
 from . import dynamic as dynamic

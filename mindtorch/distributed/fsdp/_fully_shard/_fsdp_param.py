@@ -1,4 +1,4 @@
-"""A parameter of which each process keeps a part."""
+"""Sharded parameters: each process keeps one part."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ class ParamModuleInfo:
 
 
 class FSDPParam:
-    """A parameter of which each process keeps a part: a DTensor, under each name that it has in the modules."""
+    """A sharded parameter: a DTensor under each name that it has in the modules."""
 
     def __init__(self, info: ParamModuleInfo, mesh: DeviceMesh, dim: int):
         self.places, self.mesh, self.dim = info.places(), mesh, dim

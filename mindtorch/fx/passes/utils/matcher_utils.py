@@ -130,7 +130,7 @@ class SubgraphMatcher:
         return self._match_literals(pn, gn, match) or self.ignore_literals
 
     def _match_literals(self, pn: Any, gn: Any, match: InternalMatch) -> bool:
-        """Return True if two arguments match of which at most one is a node; a placeholder matches a constant."""
+        """Return True if two arguments match and at most one is a node; a placeholder matches a constant."""
         if isinstance(pn, Node):
             return pn.op == "placeholder" and match.nodes_map.setdefault(pn, gn) == gn
         return not isinstance(gn, Node) and type(gn) is type(pn) and gn == pn
