@@ -11,13 +11,16 @@ from .._autograd.engine import backward as run_backward
 from .._autograd.function import Function
 from .._autograd.grad_mode import enable_grad, no_grad
 from .._backends.random import fork_rng, get_rng_state, set_rng_state
+from .._base.call_site import call_site, place_of
 from .._base.forks import load_module
 from .._base.interrupts import contextmanager
 from .._dispatch.dispatcher import set_local
 from .._dispatch.local import local
+from .._dispatch.overloads import ops
 from .._tensor import Tensor
 from .._transforms.pytree import tree_leaves
 from ..autograd.graph import saved_tensors_hooks
+from ._python_dispatch import TorchDispatchMode
 from ._selective_checkpoint import (
     CheckpointPolicy as CheckpointPolicy, SelectiveCheckpointContext as SelectiveCheckpointContext,
     create_selective_checkpoint_contexts as create_selective_checkpoint_contexts,
@@ -62,6 +65,55 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
         _early_stop = before
 
 
+#: Whether checkpoints show what ran where the second call differs; None: as each says.
+_debug: bool | None = None
+
+
+@contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Run a block whose checkpoints compare the operators of both calls in their errors, or do not; None leaves it to
+    their argument ``debug`` (``torch.utils.checkpoint.set_checkpoint_debug_enabled``).
+    """
+    global _debug
+    before, _debug = _debug, enabled
+    try:
+        yield
+    finally:
+        _debug = before
+
+
+class _Log(TorchDispatchMode):
+    """A block that notes each operator, the shapes and dtypes of its tensors, and the line that called it. Without
+    ``detach``, which checkpoints call themselves.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if func is ops.aten.detach.default:
+            return result
+        given, made = ([f"{leaf.dtype}{list(leaf.shape)}" for leaf in tree_leaves(value) if isinstance(leaf, Tensor)]
+                       for value in ((args, kwargs), result))
+        self.lines.append(f"{func}({', '.join(given)}) -> {', '.join(made)}  # {place_of(*call_site()[:2])}")
+        return result
+
+
+DIFFERENT = """An error happened while unpacking tensors.
+
+Operators of the original forward pass:
+{}
+
+Operators of the recomputation:
+{}
+
+You are seeing this error because you passed `debug=True` to checkpoint, and the tensors saved by the original forward
+pass differ from those saved by the recomputation. The first line that differs above is where the function did another
+thing: it may read a global state, draw random numbers of its own, or depend on what it has changed itself."""
+
+
 class _EnoughSaved(Exception):
     """All that was kept before is there again: the rest of the function need not run."""
 
@@ -99,8 +151,9 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     (``torch.utils.checkpoint.checkpoint``).
 
     With ``preserve_rng_state`` (the default) both calls draw the same random numbers. ``use_reentrant`` chooses the
-    older way, which needs an argument that requires grad. Raises CheckpointError in backward, if the second call saves
-    other tensors than the first, and ValueError for unknown arguments.
+    older way, which needs an argument that requires grad. ``debug`` has the error list the operators of both calls.
+    Raises CheckpointError in backward, if the second call saves other tensors than the first, and ValueError for
+    unknown arguments.
     """
     if use_reentrant is None:
         warnings.warn("torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
@@ -112,6 +165,10 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
                          f"{determinism_check}")
     keep_random = kwargs.pop("preserve_rng_state", True)
     if not use_reentrant:
+        if debug if _debug is None else _debug:
+            if context_fn is not noop_context_fn:
+                raise ValueError("debug=True is incompatible with non-default context_fn")
+            context_fn = _logs
         frame = _Frame(function, args, kwargs, keep_random, context_fn, determinism_check == "default",
                        early_stop if _early_stop is None else _early_stop)
         with frame.forward_context, saved_tensors_hooks(frame.pack, frame.unpack):
@@ -123,6 +180,10 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     if not any(isinstance(arg, Tensor) and arg.requires_grad for arg in args):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
     return CheckpointFunction.apply(function, keep_random, *args)
+
+
+def _logs() -> Contexts:
+    return _Log(), _Log()
 
 
 # -- by hooks on what is kept ------------------------------------------------------------------------------------------
@@ -168,7 +229,13 @@ class _Frame:
         task = local.task or _Outside()
         values = self.computed.get(task)
         if values is None:
-            values = self.computed[task] = self.recompute()
+            try:
+                values = self.computed[task] = self.recompute()
+            except CheckpointError as error:
+                logs = [log for log in (self.forward_context, self.recompute_context) if isinstance(log, _Log)]
+                if not logs:
+                    raise
+                raise CheckpointError(DIFFERENT.format(*["\n".join(log.lines) for log in logs])) from error
         if kept.number not in values:
             raise CheckpointError("torch.utils.checkpoint: Unpack is being triggered for a tensor that was already "
                                   "unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do so "
@@ -275,4 +342,4 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
 
 __all__ = ["CheckpointError", "CheckpointFunction", "CheckpointPolicy", "SelectiveCheckpointContext", "checkpoint",
            "checkpoint_sequential", "create_selective_checkpoint_contexts", "noop_context_fn",
-           "set_checkpoint_early_stop"]
+           "set_checkpoint_debug_enabled", "set_checkpoint_early_stop"]

@@ -7,7 +7,9 @@ import pytest
 
 import mindtorch as torch
 from mindtorch.utils._python_dispatch import TorchDispatchMode
-from mindtorch.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
+from mindtorch.utils.checkpoint import (
+    CheckpointError, _logs, checkpoint, checkpoint_sequential, set_checkpoint_debug_enabled,
+)
 
 
 class Block(torch.nn.Module):
@@ -211,3 +213,25 @@ def test_what_is_kept_must_not_be_written_and_policies_name_overloads() -> None:
                                (2, TypeError, "either a function or a list of ops")):
         with pytest.raises(error, match=said):
             selective(wrong, torch.exp, x)
+
+
+def test_with_debug_the_error_lists_the_operators_of_both_calls() -> None:
+    calls = iter((False, True, False, True, False, True))
+
+    def function(x: Any) -> Any:
+        return (x.sin().sum() if next(calls) else x.sin()).exp()
+
+    def error(**options: Any) -> str:
+        with pytest.raises(CheckpointError) as raised:
+            checkpoint(function, torch.ones(2, requires_grad=True), use_reentrant=False, **options).sum().backward()
+        return str(raised.value)
+
+    _, first, second = error(debug=True).split("Operators of ")
+    assert "aten.sin.default(torch.float32[2]) -> torch.float32[2]" in first and "aten.sum" not in first
+    assert "aten.sum.default(torch.float32[2]) -> torch.float32[]" in second and "test_checkpoint.py:" in second
+    with set_checkpoint_debug_enabled(True):
+        assert "Operators of the recomputation" in error()
+    with set_checkpoint_debug_enabled(False):
+        assert "Operators" not in error(debug=True)
+    with pytest.raises(ValueError, match="non-default context_fn"):
+        checkpoint(function, torch.ones(2), use_reentrant=False, debug=True, context_fn=_logs)
