@@ -119,11 +119,11 @@ def normal_cdf(x: Any) -> Any:
     return 1 / (exp(polynomial(x * x, coefficients) * x) + 1)
 
 
-def gelu_of(x: Any, approximate: str, loses_infinity: bool) -> Any:
+def gelu_of(x: Any, approximate: str, lost: str) -> Any:
     if approximate == "tanh":  # (1 + tanh(y)) / 2 is the sigmoid of 2 y, where nothing cancels
         return x / (1 + np.exp(x * (x * x * (-2 * TANH_SCALE * TANH_CUBIC) - 2 * TANH_SCALE)))
     out = normal_cdf(x) * x
-    return out - (x - x) if loses_infinity else out  # which keeps the sign of zero
+    return out - (x - x) if lost else out  # which keeps the sign of zero
 
 
 gelu_row = chained(gelu_of)
@@ -133,7 +133,8 @@ def gelu(x: Any, approximate: str = "none") -> Any:
     """Compute GELU. Among several contiguous elements of float32, infinity becomes NaN, as in oneDNN, which computes
     PyTorch's.
     """
-    return gelu_row(x, approximate, x.dtype == np.float32 and x.size > 1 and x.flags.c_contiguous)
+    loses = x.dtype == np.float32 and x.size > 1 and x.flags.c_contiguous
+    return gelu_row(x, approximate, "infinity" if loses else "")
 
 
 def gelu_backward(grad: Any, x: Any, approximate: str = "none") -> Any:
@@ -164,10 +165,10 @@ def softshrink(x: Any, lambd: Any = 0.5) -> Any:
     return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0))
 
 
-def hardswish_backward_of(grad: Any, x: Any, has_vectors: bool) -> Any:
+def hardswish_backward_of(grad: Any, x: Any, kind: str) -> Any:
     """Compute the derivative of hardswish. NaN is inside in PyTorch's vectors only."""
     inside = grad * (x / 3 + 0.5)
-    return np.where(x <= -3, 0, np.where(x >= 3, grad, inside) if has_vectors else np.where(x < 3, inside, grad))
+    return np.where(x <= -3, 0, np.where(x >= 3, grad, inside) if kind == "vectors" else np.where(x < 3, inside, grad))
 
 
 hardswish_backward_row = chained(hardswish_backward_of, 2, in_blocks(hardswish_backward_of, 2))
@@ -290,7 +291,7 @@ CPU_KERNELS.update({
         silu_backward, mish_backward, softplus_backward)},
     "gelu": in_blocks(gelu, loop=loops.gelu, settings=("none",)),
     "gelu_backward": in_blocks(chained(gelu_backward, 2).function, 2, loop=loops.gelu_backward, settings=("none",)),
-    "hardswish_backward": Looped(lambda grad, x: hardswish_backward_row(grad, x, x.size >= 32)),
+    "hardswish_backward": Looped(lambda grad, x: hardswish_backward_row(grad, x, "vectors" if x.size >= 32 else "")),
     "hardsigmoid": chained(lambda x: up_to_six(x) / 6),
     "hardsigmoid_backward": chained(lambda grad, x: np.where((x > -3) & (x < 3), grad * SIXTH, 0), 2),
     "hardswish": chained(lambda x: up_to_six(x) * x / 6),
