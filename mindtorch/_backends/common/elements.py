@@ -120,7 +120,7 @@ def chained(function: Callable[..., Any], count: int = 1, plain: Callable[..., A
         elif out is not None:
             return ufunc(*arrays, out=out) if out.size < LARGE else compute(ufunc, out, *arrays)
         else:
-            return ufunc(*arrays) if x.size < FEW else of_many(ufunc, *arrays)
+            return ufunc(*arrays) if x.size < LARGE else of_many(ufunc, *arrays)  # which takes any steps
         return found if out is None else np.positive(found, out)
 
     return Looped(row, True)
