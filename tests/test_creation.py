@@ -55,6 +55,9 @@ def test_tensor_of_nested_numbers_is_pytorchs_or_raises_as_it_does(data):
     lambda t: t.scalar_tensor(3), lambda t: t.Tensor(2, 0), lambda t: t.Tensor(), lambda t: t.Tensor([1, 2]),
     lambda t: t.LongTensor([1, 2]), lambda t: t.FloatTensor(0),
     lambda t: t.full((2, 2), True), lambda t: t.full((2,), 1), lambda t: t.full((), 2.5), lambda t: t.arange(1, 10, 3),
+    lambda t: t.linspace(t.tensor(1), 2, 3), lambda t: t.linspace(0, t.tensor(1j), 3), lambda t: t.logspace(
+        t.tensor(1.0, requires_grad=True), t.tensor(True), 3, 2), lambda t: t.linspace(
+            t.tensor(1.0, device="meta"), 2, 3), lambda t: t.signal.windows.kaiser(5, device="meta"),
     lambda t: t.arange(0, 1, 0.3), lambda t: t.range(1, 3), lambda t: t.linspace(0, 1, 7),
     lambda t: t.logspace(0, 2, 5), lambda t: t.eye(3, 2), lambda t: t.ones(2).new_zeros(3, 2),
     lambda t: t.ones(2).new_tensor([1, 2]),
@@ -100,6 +103,7 @@ def test_linspace_gives_zeros_the_signs_that_pytorch_gives_them(dtype):
 
 @pytest.mark.parametrize("make", [
     lambda t: t.linspace(0, 1j, 3, dtype=t.float32), lambda t: t.linspace(0, 3, 3, dtype=t.bool),
+    lambda t: t.linspace(t.tensor([1.0]), t.tensor(2.0), 3), lambda t: t.logspace(1, t.ones(2), 3),
     lambda t: t.linspace(0, 300, 3, dtype=t.uint8), lambda t: t.linspace(0, 1, -1), lambda t: t.arange(0, 1, 0),
     lambda t: t.arange(3, dtype=t.bool), lambda t: t.arange(0, 5, 0.3, dtype=t.int64),
     lambda t: t.tensor([t.ones(2), t.ones(2)]), lambda t: t.as_tensor([1, t.ones(2)]), lambda t: t.tensor([t.ones(0)]),

@@ -2,13 +2,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from .._backends.common.shapes import length
 from .._base.errors import C_NAMES, NAMES, check, check_number, check_takes
 from .._base.layout import Ints, Spec, ordered_strides
 from .._base.symbolic import promised
-from .._dispatch.aten import arange_start_step, empty_memory_format as empty, empty_strided, eye_m, full, ones, zeros
+from .._device import META
+from .._dispatch.aten import (
+    arange_start_step, empty_memory_format as empty, empty_strided, eye_m, full, linspace, logspace, ones, zeros,
+)
 from .._dtype import BOOL, FLOATING, INTEGER, DType, dtype_of_number, get_default_dtype, int64
 from .._tensor import Tensor
 from .._transforms.batching.rules import as_it_is, with_size, with_strides
@@ -87,8 +91,14 @@ operator only:
     zeros(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor  # A tensor of shape `size` in which every element is 0.
     ones(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor  # A tensor of shape `size` in which every element is 1.
     scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor  # A tensor without dimensions whose element is `s`.
-    linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor  # `steps` numbers in equal distances from `start` to `end`, both included.
-    logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor  # `steps` powers of `base` whose exponents lie in equal distances from `start` to `end`, both included.
+    linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor  # `steps` numbers in equal distances from `start` to `end`, both included.
+    linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+    linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+    linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+    logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor  # `steps` powers of `base` whose exponents lie in equal distances from `start` to `end`, both included.
+    logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+    logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+    logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
     empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor  # A tensor with the shape, dtype and device of `self` whose elements are whatever its memory holds.
     full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor  # A tensor with the shape, dtype and device of `self` in which every element is `fill_value`.
     zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor  # A tensor of zeros with the shape, dtype and device of `self`.
@@ -119,6 +129,25 @@ def meta_logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: D
     return spaced("logspace", start, end, steps, dtype)
 
 
+def spaced_between(packet: str, of_numbers: Callable[..., Tensor], numbers: int) -> Callable[..., Tensor]:
+    """Return ``linspace`` or ``logspace``, which takes this many ``numbers``, for bounds of which some are tensors
+    without dimensions. Those of meta tensors are unknown, and so are the numbers between.
+    """
+    def between(start: Any, end: Any, *rest: Any) -> Tensor:
+        given = [(name, bound) for name, bound in (("start", start), ("end", end)) if isinstance(bound, Tensor)]
+        check(all(not bound.ndim for _, bound in given), lambda:
+              f"{packet} only supports 0-dimensional start and end tensors, but got "
+              f"{' and '.join([f'{name} with {bound.ndim} dimension(s)' for name, bound in given])}.")
+        if any(bound.is_meta for _, bound in given):
+            options = [*rest[numbers - 2:], *(None,) * 4][:4]
+            options[2] = META
+            start, end = (0j if isinstance(bound, Tensor) and bound.is_complex() else 0.0 for bound in (start, end))
+            return of_numbers(start, end, *rest[:numbers - 2], *options)
+        return of_numbers(*[bound.item() if isinstance(bound, Tensor) else bound for bound in (start, end)], *rest)
+
+    return between
+
+
 def new_empty_strided(self: Tensor, size: Ints, stride: Ints, *options: Any) -> Tensor:
     """Uninitialised memory of a layout, of this tensor's dtype and on its device."""
     return empty_strided(size, stride, *options_of(self, *options))
@@ -141,7 +170,11 @@ operator("new_zeros", composite=lambda self, size, *options: zeros(size, *option
 operator("new_ones", composite=lambda self, size, *options: ones(size, *options_of(self, *options)), batching=with_size,
          differentiable=False)
 operator("linspace", meta_linspace)
+operator("linspace.Tensor_Tensor linspace.Tensor_Scalar linspace.Scalar_Tensor",
+         composite=spaced_between("linspace", linspace, 3), differentiable=False)
 operator("logspace", meta_logspace)
+operator("logspace.Tensor_Tensor logspace.Tensor_Scalar logspace.Scalar_Tensor",
+         composite=spaced_between("logspace", logspace, 4), differentiable=False)
 operator("empty_like full_like zeros_like", batching=as_it_is, differentiable=False)
 
 schemas("""
