@@ -105,7 +105,7 @@ def chained(function: Callable[..., Any], count: int = 1, plain: Callable[..., A
     @wraps(function)
     def row(x: Any, *others: Any, out: Any = None) -> Any:
         if x.__class__ is not np.ndarray:
-            x = element(x, others[0].dtype)
+            x = np.asarray(x) if isinstance(x, np.generic) else element(x, others[0].dtype)
         dtype = x.dtype
         kinds, numbers, arrays = dtype.char, others, (x,)
         if count > 1:
