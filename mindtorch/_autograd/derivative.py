@@ -30,7 +30,8 @@ from .._dtype import FLOATING
 from .anomaly import AnomalyMode, remember_call
 from .node import Node, new, next_sequence_nr
 from .parts import PARTS
-from .saved import Saved, SavedTensor, check_unchanged, freed, save, saved_as, twin
+from .saved import Saved, SavedTensor, check_unchanged, freed, save, save_slice, saved_as, twin
+from .views import CopySlices
 from .written import FACT_OF, applying, keeping, recording
 
 Formula = Callable[..., Any]
@@ -416,7 +417,9 @@ class OperatorNode(Node):
             elif output is not None and output._grad_fn is self:
                 self.saved[i] = save(twin(output), number, self)
             elif output is not None:
-                self.saved[i] = save(output)  # type: ignore[index]
+                slices = None if output._base is None else output._base._grad_fn
+                is_slice = slices.__class__ is CopySlices and slices.replay is None
+                self.saved[i] = save_slice(output, slices) if is_slice else save(output)  # type: ignore[index]
 
     def keep_outputs(self, outputs: Any) -> None:
         """Save the outputs on a node outside the graph: they keep their own place in it."""

@@ -15,6 +15,7 @@ from .._dispatch.local import local
 from .anomaly import AnomalyMode
 from .grad_mode import no_grad
 from .node import new
+from .utils import ON_CPU
 
 FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already "
          "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
@@ -50,7 +51,7 @@ class Saved:
     tensor: Any
     version: int
     output_nr: int | None
-    packed: Packed | None
+    packed: Packed | Slice | None
 
     def unpack(self, node: Any, attach: bool = False) -> Any:
         """Return the tensor for ``node``. An output has its history only if grad mode is on or ``attach`` is set.
@@ -148,6 +149,31 @@ class Packed(NamedTuple):
         out._keys |= AUTOGRAD
         out._accumulator = weakref.ref(source)
         return out
+
+
+class Slice(NamedTuple):
+    """A twin of an output that was written into a view, and its version. The history of that view, the ``CopySlices``
+    of its base, holds the node that saves it, so it is only referred to weakly, in place of a pack hook's result.
+    """
+
+    value: Any
+    version: int
+    history: Callable[[], Any]
+    unpack: None = None
+
+    def restore(self, node: Any, output_nr: int | None) -> Any:
+        """Return the tensor, in its place in the graph if grad mode is on."""
+        check_unchanged(self.value, self.version, node, 0)
+        slices = self.history() if local.grad_enabled else None
+        return self.value if slices is None else slices.view_of(self.value)
+
+
+def save_slice(tensor: Any, slices: Any) -> Saved:
+    """Save an output that was written into a view, whose base has the node ``slices`` for its history."""
+    saved = save(tensor)
+    if saved.packed is None and not tensor._keys & ~ON_CPU and not is_seen(tensor):
+        saved.tensor, saved.packed = None, Slice(twin(tensor), saved.version, weakref.ref(slices))
+    return saved
 
 
 def attached(tensor: Any, node: Any, output_nr: int) -> Any:

@@ -16,7 +16,7 @@ from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .grad_mode import enable_grad
 from .node import Node, next_sequence_nr
-from .saved import freed
+from .saved import attached, freed
 
 #: Makes the node of an operator's call; set by ``_wiring``.
 start_node: Callable[[str, tuple[Any, ...]], Node]
@@ -183,6 +183,13 @@ class CopySlices(Node):
             else:
                 zero_(piece)
         return [whole if self._edges[0] is not None else None, *results[1:]]
+
+    def view_of(self, twin: Any) -> Any:
+        """Return the view that was written, with its history, from a tensor on its memory."""
+        shape, strides, offset = self.layout
+        with enable_grad():
+            base = attached(as_strided(twin, *self.base_layout, twin._offset - offset), self, 0)
+            return as_strided(base, shape, strides, twin._offset)
 
     def release_variables(self) -> None:
         if self.inner is not None:

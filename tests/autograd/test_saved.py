@@ -1,12 +1,16 @@
 """What autograd saves of each call of an operator, and the gradients that it computes from that."""
 from __future__ import annotations
 
+import gc
 import traceback
+import weakref
+from typing import Any
 
 import pytest
 
 import mindtorch as torch
 from mindtorch import nn
+from tests.support import assert_same, torch as oracle
 
 
 def test_a_parameter_may_have_any_name() -> None:
@@ -80,3 +84,37 @@ def test_tensors_are_packed_in_the_order_of_their_names(name: str) -> None:
         with t.autograd.graph.saved_tensors_hooks(lambda s, found=found: found.append(s.tolist()) or s, lambda s: s):
             PACKED[name](t, a, b)
     assert seen[torch] == seen[theirs] and len(seen[theirs]) > 1
+
+
+WRITES = {
+    "a view": lambda x: x.view(6).exp_(), "a row": lambda x: x[1].sigmoid_(),
+    "a transposed view": lambda x: x.t().tanh_(), "a part": lambda x: x[:, 1:].relu_(),
+    "a view of a part": lambda x: x[1:].view(3).sqrt_(),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_written_view_that_is_kept_is_freed_without_the_collector(name: str) -> None:
+    freed = []
+    gc.collect()
+    gc.disable()
+    try:
+        x = torch.ones(2, 3, requires_grad=True).clone()
+        weakref.finalize(x.grad_fn, freed.append, 1)
+        WRITES[name](x)
+        del x
+        assert freed == [1]
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_written_view_that_is_kept_has_its_history_in_a_second_pass(name: str) -> None:
+    def second(lib: Any) -> Any:
+        x = (lib.arange(6.0).view(2, 3) / 10 + 0.1).requires_grad_()
+        y = x * 1
+        WRITES[name](y)  # the view itself is gone
+        (g,) = lib.autograd.grad(y.pow(2).sum(), x, create_graph=True)
+        return lib.autograd.grad(g.pow(2).sum(), x)[0]
+
+    assert_same(second(torch), second(oracle))
