@@ -50,6 +50,9 @@ ELEMENTS = {
     "outside of others": lambda t, x, y: t.ops.aten.hardshrink_backward(x, y, 0.0),
     "leaky": lambda t, x, y: t.ops.aten.leaky_relu_backward(x, y, -0.0, False),
     "leaky by each": lambda t, x, y: t.ops.aten._prelu_kernel(x, y),
+    **{f"leaky of {name}": lambda t, x, y, slopes=slopes: t.ops.aten._prelu_kernel(x, slopes(y))
+       for name, slopes in (("a column", lambda y: y[:1]), ("a row", lambda y: y[0]),
+                            ("a number", lambda y: y[(0,) * y.ndim]))},
     "threshold": lambda t, x, y: t.nn.functional.threshold(x, 0.5, -0.0),
     "hardsigmoid": lambda t, x, y: t.nn.functional.hardsigmoid(x),
     "hardswish": lambda t, x, y: t.nn.functional.hardswish(x),

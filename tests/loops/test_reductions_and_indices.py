@@ -67,9 +67,6 @@ CHOSEN = {
         "cumprod_{} in boxes": lambda t, x: (x / 4).view(4, 205, 640).cumprod(1),
         "cumulative_extreme_{}": lambda t, x: t.stack([part.double() for part in x.cummax(1)]),
         "cumulative_extreme_{} down": lambda t, x: t.stack([part.double() for part in x.round().cummin(0)]),
-        **{f"leaky_{{}} of slopes {shape}": lambda t, x, shape=shape: t.ops.aten._prelu_kernel(
-            x.view(4, 205, 640), x.view(-1)[:shape.numel()].view(shape))
-           for shape in map(torch.Size, ((), (1, 205, 1), (640,)))},
         "distances_{}": lambda t, x: t.stack([
             t.cdist(x[:80, :40], x[80:170, :40], p, "donot_use_mm_for_euclid_dist") for p in (0.0, 1.0, 2.0, t.inf)]),
         "distances_{} of pairs": lambda t, x: t.stack([t.pdist(x[:90, :40], p) for p in (0.0, 1.0, 2.0, t.inf)]),
