@@ -17,7 +17,7 @@ from . import views
 from .anomaly import AnomalyMode, remember_call
 from .forward import Level, live_level, tangent_of, zeros_of
 from .grad_mode import no_grad
-from .node import Node, new, next_sequence_nr
+from .node import Node, described, new, next_sequence_nr
 from .saved import SavedTensor, attached, freed, save
 
 
@@ -201,7 +201,7 @@ class BackwardCFunction(Node, FunctionCtx):
             if outputs[number]._grad_fn is self:
                 outputs[number]._output_nr = number
             done[id(output)] = outputs[number]
-        self._outputs = tuple([_described(t) if t.__class__ in TENSOR_TYPES else None for t in outputs])
+        self._outputs = tuple([described(t) if t.__class__ in TENSOR_TYPES else None for t in outputs])
         if sum(t.__class__ in TENSOR_TYPES and bool(t._keys & AUTOGRAD) for t in outputs) > 1:
             for output in outputs:
                 if output.__class__ in TENSOR_TYPES and output._base is not None:
@@ -273,7 +273,7 @@ class BackwardCFunction(Node, FunctionCtx):
                                "for example) or make your Function only return one Tensor (potentially splitting it "
                                "into two Functions: one doing the inplace that returns a single Tensor and a second "
                                "one that does the other operations).")
-        self._outputs = (None,) * number + (_described(output),)
+        self._outputs = (None,) * number + (described(output),)
         views.rebase(output, self)
 
     def _save(self) -> None:
@@ -325,12 +325,6 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
 
 def _among(tensor: Any, tensors: Any) -> bool:
     return any(tensor is other for other in tensors)
-
-
-def _described(tensor: Any) -> tuple[Any, Any, Any]:
-    """Return the shape, dtype and device of an output. The shape of a subclass's is not asked of its handler."""
-    array = tensor._array
-    return tuple(tensor.shape if array is None else array.shape), tensor._dtype, tensor._device
 
 
 def _as_is(tensor: Any) -> Any:
@@ -497,7 +491,7 @@ class Error(Node):
         self._message = message
         self._order = next_sequence_nr()
         self._edges = tuple([None if t is None or not t._keys & AUTOGRAD else t._grad_edge() for t in outputs])
-        self._outputs = tuple([_described(t) if t is not None else None for t in outputs])
+        self._outputs = tuple([described(t) if t is not None else None for t in outputs])
 
     def name(self) -> str:
         return "torch::autograd::Error"

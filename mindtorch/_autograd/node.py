@@ -35,6 +35,12 @@ class InputMetadata:
     is_nested_tensor = False
 
 
+def described(tensor: Any) -> tuple[tuple[int, ...], Any, Any]:
+    """Return the shape, dtype and device of an output. A subclass's handler is not asked for the shape."""
+    array = tensor._array
+    return tuple(tensor.shape if array is None else array.shape), tensor._dtype, tensor._device
+
+
 class Node:
     """A node of the graph (``torch.autograd.graph.Node``).
 

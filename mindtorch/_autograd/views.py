@@ -15,7 +15,7 @@ from .._dispatch.keys import AUTOGRAD, BATCHED, CONJUGATE, MATH_BITS
 from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .grad_mode import enable_grad
-from .node import Node, next_sequence_nr
+from .node import Node, described, next_sequence_nr
 from .saved import attached, freed
 
 #: Makes the node of an operator's call; set by ``_wiring``.
@@ -94,7 +94,7 @@ def refresh(view: Any) -> None:
 
 def describe(node: Node, tensor: Any) -> None:
     """Record the metadata of a node's only output."""
-    node._outputs = ((tuple(tensor.shape), tensor._dtype, tensor._device),)
+    node._outputs = (described(tensor),)
 
 
 def check_inplace(tensor: Any) -> None:

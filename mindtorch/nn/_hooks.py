@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from .._autograd.hooks import RemovableHandle
-from .._autograd.node import Node, next_sequence_nr
+from .._autograd.node import Node, described, next_sequence_nr
 from .._autograd.views import IN_FUNCTION
 from .._base.about import note, sketch_call, strongly, tell
 from .._creation import zeros
@@ -143,7 +143,7 @@ class BackwardHookFunctionBackward(Node):
     def __init__(self, tensors: list[Tensor]):
         self._order = next_sequence_nr()
         self._edges = tuple(t._grad_edge() if t._keys & AUTOGRAD else None for t in tensors)
-        self._outputs: Any = tuple((tuple(t.shape), t._dtype, t._device) for t in tensors)
+        self._outputs: Any = tuple([described(t) for t in tensors])
 
     def apply(self, grads: list[Any]) -> list[Any]:
         return [zeros(shape, dtype=dtype, device=device) if grad is None else grad
