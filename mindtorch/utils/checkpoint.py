@@ -11,7 +11,8 @@ from .._autograd.engine import backward as run_backward
 from .._autograd.function import Function
 from .._autograd.grad_mode import enable_grad, no_grad
 from .._backends.random import fork_rng, get_rng_state, set_rng_state
-from .._base.call_site import call_site, place_of
+from .._base.about import place, sketch, sketch_call
+from .._base.call_site import call_site
 from .._base.forks import load_module
 from .._base.interrupts import contextmanager
 from .._dispatch.dispatcher import set_local
@@ -95,9 +96,7 @@ class _Log(TorchDispatchMode):
         result = func(*args, **(kwargs or {}))
         if func is ops.aten.detach.default:
             return result
-        given, made = ([f"{leaf.dtype}{list(leaf.shape)}" for leaf in tree_leaves(value) if isinstance(leaf, Tensor)]
-                       for value in ((args, kwargs), result))
-        self.lines.append(f"{func}({', '.join(given)}) -> {', '.join(made)}  # {place_of(*call_site()[:2])}")
+        self.lines.append(f"{func}{sketch_call(args, kwargs or {})} -> {sketch(result)}  # {place(call_site())}")
         return result
 
 
@@ -298,8 +297,8 @@ class CheckpointFunction(Function):
                                "passing an `inputs` parameter to .backward(). To resolve this error, you can either "
                                "set use_reentrant=False, or call .backward() without passing the `inputs` argument.")
         args = list(ctx.others)
-        for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
-            args[place] = tensor.detach().requires_grad_(tensor.requires_grad)
+        for at, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
+            args[at] = tensor.detach().requires_grad_(tensor.requires_grad)
         with ctx.circumstances.again(), enable_grad():
             outputs = ctx.function(*args)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
