@@ -164,14 +164,15 @@ class Slice(NamedTuple):
     def restore(self, node: Any, output_nr: int | None) -> Any:
         """Return the tensor, in its place in the graph if grad mode is on."""
         check_unchanged(self.value, self.version, node, 0)
+        value = _detached(self.value) if is_seen(self.value) else self.value
         slices = self.history() if local.grad_enabled else None
-        return self.value if slices is None else slices.view_of(self.value)
+        return value if slices is None else slices.view_of(value)
 
 
 def save_slice(tensor: Any, slices: Any) -> Saved:
     """Save an output that was written into a view, whose base has the node ``slices`` for its history."""
     saved = save(tensor)
-    if saved.packed is None and not tensor._keys & ~ON_CPU and not is_seen(tensor):
+    if saved.packed is None and not tensor._keys & ~ON_CPU:
         saved.tensor, saved.packed = None, Slice(twin(tensor), saved.version, weakref.ref(slices))
     return saved
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import gc
 import traceback
 import weakref
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -118,3 +119,22 @@ def test_a_written_view_that_is_kept_has_its_history_in_a_second_pass(name: str)
         return lib.autograd.grad(g.pow(2).sum(), x)[0]
 
     assert_same(second(torch), second(oracle))
+
+
+def test_modes_see_a_written_view_detached_for_its_node_as_in_pytorch() -> None:
+    def called(lib: Any) -> list[str]:
+        mode = import_module(f"{lib.__name__}.utils._python_dispatch").TorchDispatchMode
+
+        class Noted(mode):  # type: ignore[misc, valid-type]
+            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                names.append(str(func))
+                return func(*args, **(kwargs or {}))
+
+        names: list[str] = []
+        with Noted():
+            x = lib.ones(3, requires_grad=True) * 1
+            x[1:].exp_()
+            x.sum().backward()
+        return names
+
+    assert called(torch) == called(oracle)
