@@ -19,7 +19,7 @@ from .._base.layout import Layout, contiguous_strides, view_strides
 from .._device import CPU as HOST
 from .._dispatch import dispatcher
 from .._dispatch.aten import new_empty_strided, sum_dim_IntList as sum_dims
-from .._dispatch.dispatcher import resolve
+from .._dispatch.dispatcher import resolve, switched
 from .._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, OBSERVED, REDIRECTING
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
@@ -91,7 +91,8 @@ class Folded(Node):
     def unfold(self) -> bool:
         with unfolding:
             if isinstance(self, Folded):  # no other thread was faster
-                node = self.unfolded()
+                with switched(saved_tensor_hooks=()):  # those of the block that looks are not the call's
+                    node = self.unfolded()
                 self.__dict__.update(node.__dict__)
                 self.__class__ = node.__class__  # type: ignore[assignment]
         return True

@@ -2,10 +2,13 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
+from typing import Any
 
 import pytest
 
 import mindtorch
+from mindtorch.utils._python_dispatch import TorchDispatchMode
 from tests.both import assert_same_outcome, each_program
 from tests.nn.both import plain, same
 from tests.support import assert_same, seed_all, torch
@@ -288,3 +291,33 @@ def test_a_cell_that_is_called_again_computes_the_same_as_pytorchs(cls: str, cha
         return [(state, state._version) for state in found[-2]]
 
     compare(program)
+
+
+class Noted(TorchDispatchMode):
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_network_unfolds_alike_in_every_state_and_shows_it_to_none() -> None:
+    def nodes(block: Any) -> list[str]:
+        mindtorch.manual_seed(0)
+        output, _ = mindtorch.nn.GRU(3, 2)(mindtorch.ones(4, 2, 3))
+        with block:
+            found, rest = list[str](), [output.grad_fn]
+            for node in rest:
+                found.append(node.name())
+                rest += [below for below, _ in node.next_functions if below is not None and below not in rest]
+        return found
+
+    packed: list[Any] = []
+    mode, hooks = Noted(), mindtorch.autograd.graph.saved_tensors_hooks(packed.append, lambda value: value)
+    expected = nodes(nullcontext())
+    assert len(expected) > 40
+    for block in (mindtorch.no_grad(), mindtorch.autocast("cpu"), mode, hooks, mindtorch.inference_mode()):
+        assert nodes(block) == expected, block
+    assert not packed and not mode.names
