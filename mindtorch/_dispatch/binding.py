@@ -312,10 +312,11 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
     values. It takes the positional arguments, then the values of the keywords; calls that it cannot bind are left to
     ``otherwise``.
     """
-    call, parameters, positions = op.call, op.schema.parameters, op.schema.positions
+    parameters, positions = op.schema.parameters, op.schema.positions
     varargs = 1 if parameters and parameters[0].name == "self" else 0
     numbers = args[varargs:]
     if not kwargs and len(numbers) > 1 and _are_ints(numbers) and canonical[varargs] == numbers:  # x.view(2, 3)
+        call = op.entry("tn" if varargs else "n")
         return (lambda self, *given: call(self, given)) if varargs else lambda *given: call(given)
     if len(args) > len(canonical):
         return None
@@ -350,6 +351,9 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
                 spelled[position] = f"({', '.join([name] * len(bound))},)"
             else:
                 return None
+    has_lists = any(value.__class__ in _LISTS and not _are_ints(value) for value in canonical)
+    kinds = "".join(["t" if value.__class__ in TENSOR_TYPES else "n" for value in canonical[:len(spelled)]])
+    call = op.call if has_lists else op.entry(kinds)
     if not checks and [*spelled.values()] == [f"given_{i}" for i in range(len(where))]:
         return call
     constants = tuple([canonical[position] for position, text in spelled.items() if text.startswith("constant")])
@@ -440,6 +444,14 @@ def _as_method(function: Callable[..., Any], place: int) -> Callable[..., Any]:
     return method
 
 
+MISSING = object()  #: an argument that is not given
+
+
+def _present(*args: Any) -> tuple[Any, ...]:
+    """Return the arguments that are given."""
+    return tuple([arg for arg in args if arg is not MISSING])
+
+
 def make_function(name: str, method: bool = False, packet: Packet = None) -> Callable[..., Any]:
     """Return the function, or the method, that calls a packet; ``packet`` replaces the overloads of that name.
 
@@ -448,30 +460,32 @@ def make_function(name: str, method: bool = False, packet: Packet = None) -> Cal
     """
     resolved: dict[Any, Callable[..., Any]] = {}
 
-    def function(*args: Any, **kwargs: Any) -> Any:
-        given: tuple[Any, ...]
+    def function(first: Any = MISSING, second: Any = MISSING, third: Any = MISSING, /, *more: Any,
+                 **kwargs: Any) -> Any:
         kinds: Any
-        if (count := len(args)) == 1 and not kwargs:
-            given, kinds = args, args[0].__class__
-        elif kwargs:
-            given = (*args, *kwargs.values())
-            kinds = (*[a.__class__ for a in given], *kwargs)
-        elif count == 2:  # spelled out, a cache key costs a quarter of what ``map`` takes
-            given, kinds = args, (args[0].__class__, args[1].__class__)
-        elif count == 3:
-            given, kinds = args, (args[0].__class__, args[1].__class__, args[2].__class__)
-        else:
-            given, kinds = args, tuple(map(type, args))
-        if (call := resolved.get(kinds)) is None:
-            return first_call(args, kwargs, given, kinds)
-        try:
-            return call(*given)
+        try:  # spelled out for few arguments: to pack and unpack them takes as long as the look-up
+            if kwargs:
+                args = (first,) if second is MISSING is not first else _present(first, second, third, *more)
+                given = (*args, *kwargs.values())
+                if (call := resolved.get(kinds := (*map(type, given), *kwargs))) is not None:
+                    return call(*given)
+            elif second is MISSING:
+                if (call := resolved.get(kinds := first.__class__)) is not None:
+                    return call(first)
+            elif third is MISSING:
+                if (call := resolved.get(kinds := (first.__class__, second.__class__))) is not None:
+                    return call(first, second)
+            elif not more:
+                if (call := resolved.get(kinds := (first.__class__, second.__class__, third.__class__))) is not None:
+                    return call(first, second, third)
+            elif (call := resolved.get(kinds := tuple(map(type, (first, second, third, *more))))) is not None:
+                return call(first, second, third, *more)
         except Exception:
-            check_countable(name, args, kwargs, method, packet)
+            check_countable(name, _present(first, second, third, *more), kwargs, method, packet)
             raise
+        return first_call(_present(first, second, third, *more), kwargs, kinds)
 
-    def first_call(args: tuple[Any, ...], kwargs: dict[str, Any], given: tuple[Any, ...] = (),
-                   kinds: Any = None) -> Any:
+    def first_call(args: tuple[Any, ...], kwargs: dict[str, Any], kinds: Any = None) -> Any:
         """Call the overload that takes the arguments, and keep its binder for arguments of these kinds."""
         asks = bool(dispatcher.mode & FUNCTION or overriding((*args, *kwargs.values())))
         if asks and (whom := asked(args, kwargs)) is not None:
@@ -481,7 +495,7 @@ def make_function(name: str, method: bool = False, packet: Packet = None) -> Cal
         op, canonical = resolve_overload(name, args, named, method, out is not None, packet)
         if out is not None:
             op, canonical = op.out_form, (*canonical, out)
-        if given and not asks and (out is not None or "out" not in kwargs):
+        if kinds and not asks and (out is not None or "out" not in kwargs):
             call = _shortcut(args, kwargs, canonical, op, first_call)
             if call is not None:
                 if not resolved:

@@ -6,9 +6,10 @@ function. A miss is resolved once for the key set and cached.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
+from functools import cache, reduce
 from itertools import chain, compress
 from operator import attrgetter, or_
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from .._base import forks
 from .._base.about import about, note
 from .._base.call_site import call_site
+from .._base.generated import define
 from .._base.interrupts import Undo, attributes, leaving
 from .._device import CPU as HOST, resolve_device
 from .keys import (
@@ -163,8 +165,9 @@ Entry = Callable[..., Any]
 Offer = Callable[..., Any] | None
 
 
-def make_entry(op: Operator, offer: Offer = None) -> Entry:
-    """Return the function that dispatches calls of ``op``, specialised by its leading Tensor arguments.
+def make_entry(op: Operator, offer: Offer = None, kinds: str = "") -> Entry:
+    """Return the function that dispatches calls of ``op``: calls with arguments of exactly these ``kinds``, as
+    ``entry_for`` has them, or else all calls.
 
     An error records the call as it propagates; a ``try`` that does not raise is free. ``offer`` wraps the resolved
     function in one that asks ``__torch_function__`` first, for calls by users.
@@ -172,97 +175,61 @@ def make_entry(op: Operator, offer: Offer = None) -> Entry:
     written = op.text[op.text.index("(") + 1:].split(") ->")[0]
     if "Tensor" not in written and "Device? device" in written and not op.is_out:
         return _of_factory(op, offer)
-    kinds = [part.split()[0] for part in written.split(", ")[:3] if part]
+    first, *_ = types = [part.split()[0] for part in written.split(", ")[:3] if part] or [""]
     tensors = 0 if op.is_out else written.count("Tensor")
-    if tensors == 1 and kinds[0].startswith("Tensor") and kinds[0][-1] not in "]?":
-        if ", " not in written:  # fixed arity is cheaper than ``*args``
-            return _of_one_alone(op, offer)
-        settled = written.count(", ") > 1 or "=" in written or "*" in written
-        return _of_one(op, offer) if settled else _of_one_and_setting(op, offer)
-    if tensors == 1 and kinds[0].startswith("Tensor") and kinds[0].endswith("[]"):
+    if not kinds and tensors == 1 and first.startswith("Tensor") and first.endswith("[]"):
         return _of_list(op, offer)
-    if tensors == 2 and kinds[:2] == ["Tensor", "Tensor"]:
-        return _of_two(op, offer)
-    if (tensors == 3 and "wrapped numbers" not in op.flags
-            and kinds in (["Tensor", "Tensor", "Tensor"], ["Tensor", "Tensor", "Tensor?"])):
-        return _of_three(op, offer)
+    if not kinds and tensors == 1 and first.startswith("Tensor") and first[-1] not in "]?":
+        several = written.count(", ") > 1 or "=" in written or "*" in written
+        kinds = "t*" if several else "tn" if ", " in written else "t"
+    elif not kinds and tensors == 2 and types[:2] == ["Tensor", "Tensor"]:
+        kinds = "to*"
+    elif not kinds and tensors == 3 and "wrapped numbers" not in op.flags and (
+            types in (["Tensor", "Tensor", "Tensor"], ["Tensor", "Tensor", "Tensor?"])):
+        kinds = "ttd*"
+    if kinds:
+        return entry_for(kinds)(op, op.table, offer)
     lists = next((i for i, p in enumerate(op.schema.parameters) if not (p.is_tensor and p.is_list) or p.inner_optional
                   or p.optional), 0)
     return _of_lists(op, offer, lists) if lists > 1 and not op.is_out else _of_any(op, offer)
 
 
-def _of_one_alone(op: Operator, offer: Offer) -> Entry:
-    table = op.table
-
-    def call_alone(self: Any) -> Any:
-        keys = self._keys | mode
+#: The function that dispatches calls, written out for their arguments: fixed ones are cheaper than ``*args``.
+ENTRY = """
+def make(op, table, offer):
+    def call({parameters}):
+        keys = {keys}
+        {more}
         try:
-            return (table.get(keys) or resolve(op, keys, offer))(self)
+            return (table.get(keys) or resolve(op, keys, offer))({args})
         except Exception as error:
-            note(error, op, (self,), site=call_site())
+            note(error, op, ({args},), site=call_site())
             raise
-
-    return call_alone
-
-
-def _of_one_and_setting(op: Operator, offer: Offer) -> Entry:
-    table = op.table
-
-    def call_with(self: Any, setting: Any) -> Any:
-        keys = self._keys | mode
-        try:
-            return (table.get(keys) or resolve(op, keys, offer))(self, setting)
-        except Exception as error:
-            note(error, op, (self, setting), site=call_site())
-            raise
-
-    return call_with
+    return call
+"""
 
 
-def _of_one(op: Operator, offer: Offer) -> Entry:
-    table = op.table
-
-    def call_one(self: Any, *args: Any) -> Any:
-        keys = self._keys | mode
-        try:
-            return (table.get(keys) or resolve(op, keys, offer))(self, *args)
-        except Exception as error:
-            note(error, op, (self, *args), site=call_site())
-            raise
-
-    return call_one
-
-
-def _of_two(op: Operator, offer: Offer) -> Entry:
-    table = op.table
-
-    def call_two(self: Any, other: Any, *args: Any) -> Any:
-        keys = self._keys | mode
-        if other.__class__ in TENSOR_TYPES:
-            keys |= other._keys
-        try:
-            return (table.get(keys) or resolve(op, keys, offer))(self, other, *args)
-        except Exception as error:
-            note(error, op, (self, other, *args), site=call_site())
-            raise
-
-    return call_two
-
-
-def _of_three(op: Operator, offer: Offer) -> Entry:
-    table = op.table
-
-    def call_three(self: Any, second: Any, third: Any = None, *args: Any) -> Any:
-        keys = self._keys | second._keys | mode
-        if third is not None:
-            keys |= third._keys
-        try:
-            return (table.get(keys) or resolve(op, keys, offer))(self, second, third, *args)
-        except Exception as error:
-            note(error, op, (self, second, third, *args), site=call_site())
-            raise
-
-    return call_three
+@cache
+def entry_for(kinds: str) -> Callable[[Operator, dict[int, Entry], Offer], Entry]:
+    """Return the function that makes the entry of calls with arguments of these kinds: ``t`` is a tensor, ``n`` never
+    one, ``o`` may be one, ``d`` is one or, by default, None; ``*`` stands for any number of further ``n``.
+    """
+    named = {f"{'self' if not i else 'other' if i == 1 else f'value_{i}'}": kind
+             for i, kind in enumerate(kinds.removesuffix("*"))}
+    further = ["*args"] * kinds.endswith("*")
+    is_tensor = {"o": "if {0}.__class__ in TENSOR_TYPES:", "d": "if {0} is not None:"}
+    more = [f"{is_tensor[kind].format(name)} keys |= {name}._keys" for name, kind in named.items() if kind in is_tensor]
+    parts = {"parameters": ", ".join([*[f"{name}=None" if kind == "d" else name for name, kind in named.items()],
+                                      *further]),
+             "keys": " | ".join([*[f"{name}._keys" for name, kind in named.items() if kind == "t"],
+                                "dispatcher.mode"]),
+             "more": "\n        ".join(more), "args": ", ".join([*named, *further])}
+    lines = [line for line in ENTRY.format(**parts).splitlines() if line.strip()]
+    made: Callable[[Operator, dict[int, Entry], Offer], Entry] = define(
+        "make", "\n".join(lines), f"{__file__}: {parts['parameters']} of {kinds}",
+        {"TENSOR_TYPES": TENSOR_TYPES, "call_site": call_site, "dispatcher": sys.modules[__name__], "note": note,
+         "resolve": resolve})
+    return made
 
 
 def _of_list(op: Operator, offer: Offer) -> Entry:

@@ -60,6 +60,9 @@ class Factory(Operator):
 
         return call
 
+    def entry(self, kinds: str) -> Callable[..., Any]:
+        return self.call
+
     def refusal(self, layout: Any) -> Exception:
         """Return the error of a layout in which PyTorch makes no such tensor."""
         if self.packet in ("full", "ones"):

@@ -147,6 +147,10 @@ class Operator:
         """The dispatching function; takes canonical arguments."""
         return self.registry.make_entry(self)
 
+    def entry(self, kinds: str) -> Callable[..., Any]:
+        """Return the dispatching function of calls with arguments of exactly these kinds (``dispatcher.entry_for``)."""
+        return self.registry.make_entry(self, None, kinds)
+
     @cached_property
     def schema(self) -> _schema.Schema:
         return _schema.parse(self.text)
@@ -222,7 +226,7 @@ class OpRegistry:
     #: Returns the kernel of an operator for a backend's key; ``_backends`` defines the order of the look-up.
     find_kernel: Callable[[Operator, int], Kernel | None]
     #: Makes the dispatching function of an operator; set by ``dispatcher``.
-    make_entry: Callable[[Operator], Callable[..., Any]]
+    make_entry: Callable[..., Callable[..., Any]]
 
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}

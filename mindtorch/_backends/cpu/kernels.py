@@ -313,7 +313,7 @@ if (layout := plan.layout) is not None:
         if result is None:  # values that the row leaves to the composite
             return {left}
         result = asarray(result)
-    if result.base is None{new}:
+    if (base := result.base) is None{new} or base.__class__ is ndarray and base.base is None{apart}:
         out = new(Tensor)
         out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
         return out
@@ -339,7 +339,8 @@ def kernel_for(shape: Shape, form: str) -> Callable[..., Any]:
     """Return the function that makes the kernel for calls of a shape, and their cache key; for the ``form`` "at once",
     of a composite, given as ``other``, or "writing", in place, given its policy, or "".
     """
-    kinds, taken, layouts, new = shape.kinds or (), shape.taken, "", ""
+    kinds, taken, layouts = shape.kinds or (), shape.taken, ""
+    new = apart = ""  # whether the result is none of the arrays, and whether its base is apart from them, if known
     told: list[str] = []  # of the cache key
     given: list[str] = []  # the arguments of the plan's function
     arrays: list[str] = []  # its names
@@ -354,7 +355,10 @@ def kernel_for(shape: Shape, form: str) -> Callable[..., Any]:
             if i < taken:
                 given.append(f"array_{i} := {array}" if kind == "tensor" else array)
                 arrays.append(f"array_{i}" if kind == "tensor" else array)
-                new += f" and result is not array_{i}" * (kind == "tensor")
+                if kind == "tensor":
+                    new += f" and result is not array_{i}"
+                    other = f"base is not array_{i} and base is not array_{i}.base"
+                    apart += f" and (array_{i} is None or {other})" if i else f" and {other}"
         given, arrays = ([*found, *[f"*settings[:{taken - len(kinds)}]"] * (taken > len(kinds))]
                          for found in (given, arrays))
     told.append("*map(exact, settings)" if shape.numbers else "settings")
@@ -364,11 +368,13 @@ def kernel_for(shape: Shape, form: str) -> Callable[..., Any]:
     if shape.kinds is None:
         key, arrays, new = "key_of(settings)", ["*arrays"], " and not any([result is array for array in arrays])"
         given = [f"*(arrays := [array_of(setting) for setting in settings[:{taken}]])"]
+    if shape.kinds is None or "list" in dict(kinds):
+        apart = " and False"
     call = ", ".join([*names, "*settings"])
     args = f"({call})" if names else "settings"
     parts = {"layouts": layouts, "key": key, "args": args, "arrays": ", ".join(given or ["*()"]), "new": new,
-             "values": ", ".join(arrays), "redirected": "", "left": "None", "none_left": "", "separate": "",
-             "returned": RETURNED,
+             "apart": apart, "values": ", ".join(arrays), "redirected": "", "left": "None", "none_left": "",
+             "separate": "", "returned": RETURNED,
              "parameters": ", ".join([*[name if default is REQUIRED else f"{name}={default!r}" for name, (_, default)
                                         in zip(names, kinds, strict=True)], "*settings"])}
     if form == "at once":
