@@ -164,7 +164,7 @@ def stub_of(function: ast.FunctionDef, name: str, indent: str = "") -> str:
 
 def overloads(name: str, writes: bool) -> list[Any]:
     """Return the overloads of a factory as its public function has them."""
-    made, write = load("factories").Factory, (lambda *args: None) if writes else None
+    made, write = load("factory").Factory, (lambda *args: None) if writes else None
     return [made(op, write) if "device" in op.schema.positions else op for op in load("schemas").registry.packets[name]]
 
 
@@ -225,7 +225,7 @@ def methods(registry: Any) -> str:
     own |= set(re.findall(r"^    def (\w+)", others, re.M))
     for name in attached_names(registry, "method"):
         made += definitions(name, registry.packets[name], method=True) if name not in own else ""
-    for name in keys("_creation/factories.py", "METHODS"):
+    for name in keys("_creation/sizes.py", "METHODS"):
         made += definitions(name, overloads(name, False), method=True)
     api = "_methods/api.py"
     for name in keys(api, "OPERATORS"):
@@ -312,7 +312,7 @@ def write_stubs(target: Path) -> list[Path]:
     registry = load("schemas").registry
     made = {
         "__init__.pyi": ("The names of ``torch``.", torch(registry)),
-        "_creation/factories.pyi": ("Tensors from sizes.", factories("_creation/factories.py")),
+        "_creation/sizes.pyi": ("Tensors from sizes.", factories("_creation/sizes.py")),
         "_creation/random.pyi": ("Random tensors.", factories("_creation/random.py")),
         "_creation/sequences.pyi": ("Sequences.", factories("_creation/sequences.py")),
         "_methods/functions.pyi": ("The operators as functions.", functions(registry)),

@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from ._creation import arange
-from ._creation.factory import options_of
+from ._creation.functions import options_of
 from ._dispatch.binding import make_namespace
 from ._dispatch.schemas import registry
 from ._dtype import FLOATING, DType, get_default_dtype

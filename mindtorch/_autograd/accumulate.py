@@ -58,8 +58,7 @@ def grad_accumulator(tensor: Any) -> AccumulateGrad:
     if (kept := tensor._accumulator) is None or (node := kept()) is None:
         node = new(AccumulateGrad)
         node.variable, tensor._accumulator = tensor, weakref.ref(node)
-        if (dtype := tensor._grad_dtype) is ...:
-            dtype = tensor._dtype
+        dtype = grad_dtype(tensor)
         if (array := tensor._array) is None or tensor._device is not CPU:
             node._outputs = ((tuple(tensor.shape), dtype, tensor._device),)
         else:

@@ -21,7 +21,7 @@ from .._dtype import DTYPES, DType, get_default_dtype
 from .._storage import StorageBase, UntypedStorage
 from .._tensor import Tensor, keys_of_class, new, state_of, tensor_method
 from .data import of_storage, tensor
-from .factories import empty
+from .sizes import empty
 
 
 def legacy_constructor(cls: Any, *data: Any, dtype: DType | None = None, device: Any = None) -> Any:

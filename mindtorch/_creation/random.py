@@ -9,10 +9,10 @@ from typing import Any
 from .._device import CPU
 from .._dispatch.aten import normal_, random__from, resize_, uniform_
 from .._dispatch.dispatcher import refuse_random_out
-from .._dispatch.factories import Factory
+from .._dispatch.factory import Factory
 from .._dispatch.keys import AUTOGRAD
 from .._tensor import Tensor
-from .factory import copied, factory
+from .functions import copied, factory
 
 
 def _drawn(factory: Factory, out: Tensor, given: dict[str, Any]) -> Tensor:

@@ -5,10 +5,10 @@ import warnings
 from typing import Any
 
 from .._base.call_site import outside
-from .._dispatch.factories import Factory
+from .._dispatch.factory import Factory
 from .._dtype import FLOATING, get_default_dtype
 from .._tensor import Tensor
-from .factory import copied, factory, options_of
+from .functions import copied, factory, options_of
 
 
 def _spaced(factory: Factory, out: Tensor, given: dict[str, Any]) -> Tensor:

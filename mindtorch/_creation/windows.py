@@ -8,9 +8,9 @@ from typing import Any
 from .._dispatch.aten import i0
 from .._dtype import FLOATING, get_default_dtype
 from .._tensor import Tensor
-from .factories import empty, ones
-from .factory import options_of
+from .functions import options_of
 from .sequences import arange
+from .sizes import empty, ones
 
 
 def _window(name: str, length: int, periodic: bool, options: dict[str, Any], formula: Callable[[Any, int], Any]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from .._base.backend import FLASH, MATH, OVERRIDEABLE, attention_kernels, backends
 from .._base.errors import C_NAMES, check, check_real
 from .._base.layout import Ints, Spec, like_strides, ordered_strides
-from .._creation.factories import ones, scalar_tensor, zeros
+from .._creation.sizes import ones, scalar_tensor, zeros
 from .._dispatch.aten import (
     _safe_softmax, _scaled_dot_product_flash_attention_for_cpu as flash_attention,
     _scaled_dot_product_flash_attention_for_cpu_backward as flash_backward,

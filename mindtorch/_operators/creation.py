@@ -10,9 +10,8 @@ from .._base.errors import C_NAMES, NAMES, check, check_number, check_takes
 from .._base.layout import Ints, Spec, ordered_strides
 from .._base.symbolic import promised
 from .._device import META
-from .._dispatch.aten import (
-    arange_start_step, empty_memory_format as empty, empty_strided, eye_m, full, linspace, logspace, ones, zeros,
-)
+from .._dispatch.aten import arange_start_step, empty_memory_format as empty, empty_strided, eye_m, full, ones, zeros
+from .._dispatch.schemas import registry
 from .._dtype import BOOL, FLOATING, INTEGER, DType, dtype_of_number, get_default_dtype, int64
 from .._tensor import Tensor
 from .._transforms.batching.rules import as_it_is, with_size, with_strides
@@ -129,21 +128,25 @@ def meta_logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: D
     return spaced("logspace", start, end, steps, dtype)
 
 
-def spaced_between(packet: str, of_numbers: Callable[..., Tensor], numbers: int) -> Callable[..., Tensor]:
-    """Return ``linspace`` or ``logspace``, which takes this many ``numbers``, for bounds of which some are tensors
-    without dimensions. Those of meta tensors are unknown, and so are the numbers between.
+def spaced_between(packet: str) -> Callable[..., Tensor]:
+    """Return ``linspace`` or ``logspace`` for bounds of which some are tensors without dimensions. Those of meta
+    tensors are unknown, and so are the numbers between.
     """
+    op = registry[packet]
+    defaults = [parameter.default for parameter in op.schema.parameters[2:]]  # of all but the bounds
+    device = op.schema.positions["device"] - 2
+
     def between(start: Any, end: Any, *rest: Any) -> Tensor:
         given = [(name, bound) for name, bound in (("start", start), ("end", end)) if isinstance(bound, Tensor)]
         check(all(not bound.ndim for _, bound in given), lambda:
               f"{packet} only supports 0-dimensional start and end tensors, but got "
               f"{' and '.join([f'{name} with {bound.ndim} dimension(s)' for name, bound in given])}.")
         if any(bound.is_meta for _, bound in given):
-            options = [*rest[numbers - 2:], *(None,) * 4][:4]
-            options[2] = META
+            rest = (*rest, *defaults[len(rest):])
+            rest = (*rest[:device], META, *rest[device + 1:])
             start, end = (0j if isinstance(bound, Tensor) and bound.is_complex() else 0.0 for bound in (start, end))
-            return of_numbers(start, end, *rest[:numbers - 2], *options)
-        return of_numbers(*[bound.item() if isinstance(bound, Tensor) else bound for bound in (start, end)], *rest)
+        made: Tensor = op.call(*[x.item() if isinstance(x, Tensor) else x for x in (start, end)], *rest)
+        return made
 
     return between
 
@@ -171,10 +174,10 @@ operator("new_ones", composite=lambda self, size, *options: ones(size, *options_
          differentiable=False)
 operator("linspace", meta_linspace)
 operator("linspace.Tensor_Tensor linspace.Tensor_Scalar linspace.Scalar_Tensor",
-         composite=spaced_between("linspace", linspace, 3), differentiable=False)
+         composite=spaced_between("linspace"), differentiable=False)
 operator("logspace", meta_logspace)
 operator("logspace.Tensor_Tensor logspace.Tensor_Scalar logspace.Scalar_Tensor",
-         composite=spaced_between("logspace", logspace, 4), differentiable=False)
+         composite=spaced_between("logspace"), differentiable=False)
 operator("empty_like full_like zeros_like", batching=as_it_is, differentiable=False)
 
 schemas("""

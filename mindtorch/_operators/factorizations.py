@@ -11,7 +11,7 @@ from .._backends.common.matrices import (
 from .._base.about import about
 from .._base.errors import NAMES, LinAlgError, check, first_failure
 from .._base.layout import Ints, Spec, broadcast_shapes, wrap_dim
-from .._creation.factories import full, zeros
+from .._creation.sizes import full, zeros
 from .._dispatch.aten import (
     _linalg_det as det, _linalg_eigh as eigh, _linalg_slogdet as slogdet, _linalg_svd as svd, cat, linalg_det,
     linalg_lu_solve as lu_solve, linalg_pinv_atol_rtol_tensor as pinv, linalg_solve as solve,

@@ -13,8 +13,8 @@ from .._backends.common.pointwise import result_type
 from .._base.about import about
 from .._base.errors import NAMES, check, check_number, check_takes
 from .._base.layout import Spec, broadcast_shapes, iterator_strides, wrap_dim, wrap_dims
-from .._creation.factories import ones
 from .._creation.sequences import eye
+from .._creation.sizes import ones
 from .._dispatch.aten import (
     _trilinear as trilinear, _unsafe_view, _weight_norm_interface, addmm, bmm, cat, clone, dot, linalg_cross,
     linalg_cross as cross, linalg_inv as inverse, mm, mv, norm_except_dim, outer, t, vdot,

@@ -12,7 +12,7 @@ from .._backends.common.matrices import (
 from .._base.call_site import warn_once
 from .._base.errors import NAMES, check
 from .._base.layout import Ints, Spec, broadcast_shapes
-from .._creation.factories import full, zeros
+from .._creation.sizes import full, zeros
 from .._dispatch.aten import (
     _linalg_det as det, _linalg_eigh as eigh, _linalg_slogdet as slogdet, _linalg_solve_ex as solve_ex,
     _linalg_svd as svd, cat, cholesky_solve, linalg_cholesky_ex as cholesky_ex, linalg_eig as eig,

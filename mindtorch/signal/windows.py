@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .._creation import arange, empty, linspace, ones, tensor
-from .._creation.factory import options_of
+from .._creation.functions import options_of
 from .._dispatch.aten import i0, minimum
 from .._dtype import float32, float64, get_default_dtype
 from .._tensor import Tensor

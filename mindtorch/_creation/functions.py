@@ -1,4 +1,4 @@
-"""How the binder makes a factory: a public function of operators that make tensors."""
+"""Make factories: the public functions of operators that make tensors."""
 from __future__ import annotations
 
 import inspect
@@ -10,7 +10,7 @@ from .._base.errors import NAMES
 from .._dispatch.aten import copy_ as _copy_, resize_ as _resize_
 from .._dispatch.binding import make_function
 from .._dispatch.dispatcher import TENSOR_TYPES
-from .._dispatch.factories import Factory, Write
+from .._dispatch.factory import Factory, Write
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .._tensor import Method, Tensor

@@ -5,10 +5,10 @@ from typing import Any
 
 from .._backends.sparse.parts import nothing
 from .._dispatch.binding import make_function
-from .._dispatch.factories import Factory
+from .._dispatch.factory import Factory
 from .._dispatch.keys import SPARSES
 from .._tensor import Tensor
-from .factory import copied, factory, overloads
+from .functions import copied, factory, overloads
 
 
 def _zeroed(factory: Factory, out: Tensor, given: dict[str, Any]) -> Tensor:
