@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._autograd import (  # noqa: F401  (folded and folded_matmul enter their operators)
-    derivative, folded, folded_matmul, forward, function, grad_mode, recording, views,
+from ._autograd import (  # noqa: F401  (folded enters its operators)
+    derivative, folded, forward, function, grad_mode, recording, views,
 )
 from ._backends import cpu, meta, npu, sparse  # noqa: F401  (they enter themselves into the table of backends)
 from ._backends.common import convert, cross_device, inplace_and_out, math_bits, uninitialized, view

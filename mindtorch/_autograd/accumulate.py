@@ -58,7 +58,7 @@ def grad_accumulator(tensor: Any) -> AccumulateGrad:
     if (kept := tensor._accumulator) is None or (node := kept()) is None:
         node = new(AccumulateGrad)
         node.variable, tensor._accumulator = tensor, weakref.ref(node)
-        dtype = grad_dtype(tensor)
+        dtype = tensor._dtype if tensor._grad_dtype is ... else tensor._grad_dtype
         if (array := tensor._array) is None or tensor._device is not CPU:
             node._outputs = ((tuple(tensor.shape), dtype, tensor._device),)
         else:
@@ -68,7 +68,8 @@ def grad_accumulator(tensor: Any) -> AccumulateGrad:
 
 def grad_dtype(tensor: Any) -> Any:
     """Return the dtype of a leaf's gradients, to which the engine casts; None for any dtype."""
-    return tensor._dtype if tensor._grad_dtype is ... else tensor._grad_dtype
+    (_, dtype, _), = grad_accumulator(tensor)._outputs  # type: ignore[misc]
+    return dtype
 
 
 def set_grad_dtype(tensor: Any, dtype: Any) -> None:

@@ -10,8 +10,7 @@ from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 from .._autograd.engine import grad as grad_of
-from .._autograd.folded import edges_of, is_ours, of_any_strides
-from .._autograd.folded_several import Fold, record, recorded
+from .._autograd.folded import Fold, edges_of, is_ours, of_any_strides, record_several, recorded
 from .._autograd.grad_mode import enable_grad
 from .._base.errors import NAMES, check
 from .._base.layout import Spec
@@ -124,9 +123,9 @@ def fused(step: Step, composite: Callable[..., list[Any]], batch_sizes: Sequence
     if edges:
         steps = len(batch_sizes) or len(inputs[0]._array)
         backward = partial(fused_gradients, reverse, batch_sizes, options, states_alone)
-        record(Fold(composite, backward, 24 * steps + 32), inputs, edges,
-               [1 in wants, 0 in wants, steps > 1 or 5 in wants, False, False, 2 in wants, wants != [6]][:len(inputs)],
-               outputs, [output if states_alone else output._contiguous_copy(), workspace])
+        saves = [1 in wants, 0 in wants, steps > 1 or 5 in wants, False, False, 2 in wants, wants != [6]]
+        record_several(Fold(composite, backward, 24 * steps + 32), inputs, edges, saves[:len(inputs)], outputs,
+                       [output if states_alone else output._contiguous_copy(), workspace])
     return outputs
 
 

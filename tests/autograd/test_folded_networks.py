@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 import mindtorch
-from mindtorch._autograd.folded_several import FoldedSeveral
+from mindtorch._autograd.folded import FoldedSeveral
 from tests.both import assert_same_outcome, each_program
 
 KINDS = [*[(cls, packed) for cls in ("GRU", "RNN", "LSTM") for packed in (False, True)],
