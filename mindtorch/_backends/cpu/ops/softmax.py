@@ -3,18 +3,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
 
 from ...._base import loops
+from ...._base.layout import Ints
 from ...._dtype import DType
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
 from ...common.half import FEW as FEW_HALVES, converted as as_dtype
-from ..precision import is_half, to_opmath
-from ..rows import Prepared
-from . import AT_ONCE, CPU_KERNELS, reduction
+from ..precision import Settled, is_half, to_opmath
+from ..rows import MOST, Prepared
+from . import AT_ONCE, CPU_KERNELS
 from .extrema import lines
 from .pointwise import exp_of
 from .reduction import MANY, SOME, maximum
@@ -32,36 +34,55 @@ def exp(x: np.ndarray, out: np.ndarray) -> np.ndarray:
 #: Most elements of a line for a product with a matrix of ones, which repeats the line's sum for each element.
 SHORT = 16
 SQUARES = {kind: [np.ones((n, n), kind) for n in range(SHORT + 1)] for kind in "fd"}
-COLUMNS = {kind: np.ones((reduction.FEW, 1), kind) for kind in "fd"}  #: whose products are the sums of longer lines
+COLUMNS = {kind: np.ones((MOST, 1), kind) for kind in "fd"}  #: whose products are the sums of longer lines
 #: Below the first sum of squares, no exponential overflows or underflows beside the sum; below the second, the sum's
 #: logarithm is exact to a millionth, or to 1e-13. The largest number need not be subtracted then.
 FOR_SUMS, FOR_LOGARITHMS = {"f": 6400.0, "d": 2.0**18}, {"f": 1024.0, "d": 2.0**18}
 
 
-def softmax_of_few(x: np.ndarray, ones: np.ndarray, down: bool) -> np.ndarray | None:
-    """Compute softmax of lines, or columns, of few moderate float32 or float64 numbers; None for others."""
-    if ones.size == 1:
+def softmax_of_few(x: np.ndarray, axis: int, add: Settled | None) -> np.ndarray:
+    """Compute softmax of few float32 or float64 numbers, given the function of sums along the axis; of lines of one
+    number, None.
+    """
+    if add is None:
         return np.exp(x - x)
     flat = x.ravel()
     if not flat.dot(flat) < FOR_SUMS[x.dtype.char]:
-        return None
+        x = x - largest(x, axis)
     powers = np.exp(x)
-    return np.divide(powers, ones.dot(powers) if down else powers.dot(ones), powers)
+    return np.divide(powers, add(powers), powers)
 
 
-def log_softmax_of_few(x: np.ndarray, ones: np.ndarray, down: bool) -> np.ndarray | None:
-    """Compute log-softmax of lines, or columns, of few moderate float32 or float64 numbers; None for others."""
-    if ones.size == 1:  # a logarithm of one exponential would round
+def log_softmax_of_few(x: np.ndarray, axis: int, add: Settled | None) -> np.ndarray:
+    """Compute log-softmax of few float32 or float64 numbers, as above."""
+    if add is None:  # a logarithm of one exponential would round
         return x - x
     flat = x.ravel()
-    if not (squares := flat.dot(flat)) < FOR_LOGARITHMS[x.dtype.char]:
-        if x.dtype.char == "d" or not squares < FOR_LOGARITHMS["d"]:
-            return None
-        wide = log_softmax_of_few(x.astype(np.float64), ones, down)
-        return wide if wide is None else wide.astype(x.dtype)
+    if not flat.dot(flat) < FOR_LOGARITHMS[x.dtype.char]:
+        x = x - largest(x, axis)
     powers = np.exp(x)
-    sums = ones.dot(powers) if down else powers.dot(ones)
-    return np.subtract(x, np.log(sums, sums), powers)
+    return np.subtract(x, np.log(add(powers)), powers)
+
+
+def softmax_grad_of_few(grad: np.ndarray, output: np.ndarray, axis: int, add: Settled | None) -> np.ndarray:
+    found = grad * output
+    return np.subtract(found, output * (found if add is None else add(found)), np.asarray(found))
+
+
+def log_softmax_grad_of_few(grad: np.ndarray, output: np.ndarray, axis: int, add: Settled | None) -> np.ndarray:
+    return grad - np.exp(output) * (grad if add is None else add(grad))
+
+
+def few_sums(shape: Ints, kind: str, axis: int) -> Settled | None:
+    """Return the function of sums along an axis of few numbers, which broadcast: a line's sum is a number, which NumPy
+    takes in half the time of an array of it; short lines' are repeated.
+    """
+    number = shape[axis]
+    if len(shape) == 1:
+        return methodcaller("dot", ONES[kind][:number])
+    if axis == len(shape) - 1:
+        return methodcaller("dot", SQUARES[kind][number] if number <= SHORT else COLUMNS[kind][:number])
+    return SQUARES[kind][number].dot if len(shape) == 2 and number <= SHORT else by_ones(shape, kind, (axis,), True)
 
 
 def largest(x: np.ndarray, axis: int) -> np.ndarray:
@@ -69,7 +90,7 @@ def largest(x: np.ndarray, axis: int) -> np.ndarray:
     since NumPy is slow there.
     """
     if x.size == x.shape[axis]:
-        return maximum(x, None)
+        return (x := x.ravel())[x.argmax()]
     if x.ndim == 2 and axis and x.shape[1] <= SHORT:
         return maximum(x.T.copy())[:, None]
     return maximum(x, axis, None, None, True)
@@ -77,7 +98,7 @@ def largest(x: np.ndarray, axis: int) -> np.ndarray:
 
 def sums(x: np.ndarray, axis: int) -> np.ndarray:
     """Return the sums along an axis, with a shape that broadcasts; few numbers by a product with ones."""
-    if x.size == x.shape[axis] <= reduction.FEW:
+    if x.size == x.shape[axis] <= MOST:
         return np.asarray(x.ravel().dot(ONES[x.dtype.char][:x.size]))
     settled = by_ones(x.shape, x.dtype.char, (axis,), True) if x.size <= SOME else None
     found: np.ndarray = total(x, (axis,), True) if settled is None else settled(x)
@@ -113,13 +134,18 @@ def in_rows(x: np.ndarray) -> np.ndarray:
     return np.asarray(to_opmath(x), order="C")
 
 
+def keeps(dtype: np.dtype, dim: int, other: Any = False) -> bool:
+    """Return True if results have the dtype of the arrays: ``other`` is it, or says whether half precision widens."""
+    return other.np is dtype if isinstance(other, DType) else not other
+
+
 def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: loops.Loop,
-            of_few: Callable[[np.ndarray, np.ndarray, bool], np.ndarray | None] | None = None) -> Prepared:
+            of_few: Callable[..., np.ndarray]) -> Prepared:
     """Return a row from a function that computes along an axis of ``count`` arrays into an output.
 
     The function receives slices along the first axis, if that is not the axis of the computation. Contiguous float32
-    arrays use the loops: ``along`` for lines, ``down`` for columns. Small ones are computed as a whole; ``of_few`` may
-    compute lines or columns of very few numbers.
+    arrays use the loops: ``along`` for lines, ``down`` for columns. Small ones are computed as a whole, and few numbers
+    by ``of_few``.
     """
 
     def row(*args: Any) -> np.ndarray:
@@ -140,25 +166,29 @@ def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: l
     def prepare(*args: Any) -> Callable[..., Any]:
         rest, narrow = args[count:], args[0].dtype
         found = sure(*args)
-        if found is None and not (is_half(args[0]) and isinstance(rest[-1], DType)):
+        if found is None and keeps(narrow, *rest):
             wide = [*map(in_rows, args[:count])]
-            inner = sure(*wide, *rest)
+            inner = sure(*wide, rest[0])
             if inner is not None and is_half(args[0]):
                 if wide[0].size < FEW_HALVES:
                     dtype = wide[0].dtype
-                    return lambda *arrays: inner(*[x.astype(dtype, "C") for x in arrays]).astype(narrow)
+                    return (lambda x: inner(x.astype(dtype, "C")).astype(narrow)) if count == 1 else (
+                        lambda *arrays: inner(*[x.astype(dtype, "C") for x in arrays]).astype(narrow))
                 return lambda *arrays: as_dtype(inner(*map(in_rows, arrays)), narrow)
             found = inner and (lambda *arrays: inner(*map(in_rows, arrays)))
         return found or (lambda *arrays: row(*arrays, *rest))
 
     def sure(*args: Any) -> Callable[..., Any] | None:
-        x, dim, other = args[0], args[count], args[count + 1] if len(args) > count + 1 else False
-        keeps = other.np is x.dtype if isinstance(other, DType) else not other  # the dtype
-        if x.dtype.char not in SQUARES or not 0 < x.size <= FEW or not -x.ndim <= dim < x.ndim or not keeps:
+        x, dim = args[0], args[count]
+        if x.dtype.char not in SQUARES or not 0 < x.size <= FEW or not keeps(x.dtype, *args[count:]):
             return None
         for array in args[:count]:
             if array.dtype != x.dtype or array.shape != x.shape or not array.flags.c_contiguous:
                 return None
+        if not x.ndim and dim in (-1, 0):
+            return lambda *arrays: np.asarray(of_few(*arrays, 0, None))
+        if not -x.ndim <= dim < x.ndim:
+            return None
         axis, shape, dtype = dim % x.ndim, x.shape, x.dtype
         if axis == x.ndim - 1 and (loop := along.taking(*args[:count])) is not None:
             matrix = x.size // shape[axis], shape[axis]
@@ -175,18 +205,8 @@ def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: l
             compute(*arrays, out, axis)
             return out
 
-        down = axis < x.ndim - 1
-        if of_few is None or x.size > reduction.FEW or (down and (axis or x.ndim > 2)):
-            return small
-        number = shape[axis]
-        ones = SQUARES[dtype.char][number] if number <= SHORT else COLUMNS[dtype.char][:number]
-        ones = ones.T if down else ones
-
-        def few(x: np.ndarray) -> np.ndarray:
-            found = of_few(x, ones, down)
-            return small(x) if found is None else found
-
-        return few
+        add = few_sums(shape, dtype.char, axis) if x.size <= MOST and shape[axis] > 1 else None
+        return small if add is None and shape[axis] > 1 else lambda *arrays: of_few(*arrays, axis, add)
 
     return Prepared(prepare, count, sure=sure)
 
@@ -223,8 +243,8 @@ def converting(row: Prepared) -> Callable[..., Callable[..., np.ndarray] | None]
         if not (x.dtype.kind in "biuf" or is_half(x)) or x.size >= LARGE:
             return None
         wanted = dtype.np
-        run = row.prepare(as_dtype(x, wanted), dim, False)
-        return run and (lambda x: run(as_dtype(x, wanted)))
+        run, few = row.prepare(as_dtype(x, wanted), dim, False), x.size < FEW_HALVES and x.dtype.char != "d"
+        return run and (lambda x: run(x.astype(wanted) if few else as_dtype(x, wanted)))
 
     return prepare
 
@@ -250,7 +270,8 @@ AT_ONCE.update({"softmax.int": converting(SOFTMAX), "log_softmax.int": convertin
 CPU_KERNELS.update({
     "_softmax": SOFTMAX,
     "_log_softmax": LOG_SOFTMAX,
-    "_softmax_backward_data": blocked(softmax_grad, 2, loops.softmax_backward, loops.softmax_backward_down),
+    "_softmax_backward_data": blocked(softmax_grad, 2, loops.softmax_backward, loops.softmax_backward_down,
+                                      softmax_grad_of_few),
     "_log_softmax_backward_data": blocked(
-        log_softmax_grad, 2, loops.log_softmax_backward, loops.log_softmax_backward_down),
+        log_softmax_grad, 2, loops.log_softmax_backward, loops.log_softmax_backward_down, log_softmax_grad_of_few),
 })
