@@ -1,17 +1,17 @@
 """CPU kernels of norms, and of the logarithm of a sum of exponentials."""
 from __future__ import annotations
 
-from math import inf
+from math import inf, isinf
 from typing import Any
 
 import numpy as np
 
-from ...._base.layout import Ints, wrap_dims
-from ..precision import Settled, is_half, narrowed
+from ...._base.layout import Ints
+from ..precision import Settled
 from ..rows import Prepared
 from . import CPU_KERNELS
-from .reduction import FEW, add, count, maximum, minimum, reduced, sqrt
-from .sums import ONES, of_lines, squares_by_blas, total
+from .reduction import FEW, PIECE, count, maximum, minimum, reduced, sqrt
+from .sums import ONES, few_summed, of_lines, squares_by_blas, total
 
 
 def logsumexp(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
@@ -50,17 +50,39 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
     return np.asarray(np.float_power(total(x**p, axis, keepdims), 1 / p)).astype(x.dtype)
 
 
+#: Powers of few numbers that take a call or two, where ``np.power`` takes a call of C an element.
+POWERS: dict[float, Settled] = {0.5: np.sqrt, 3: lambda x: x * x * x, 4: lambda x: np.square(np.square(x))}
+
+
+def few_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool) -> Settled | None:
+    """Return the function that computes the p-norm of few float32 or float64 numbers; None for others."""
+    summed = few_summed(x, axis, keepdims) if x.dtype.char in ONES and count(x, axis) > 1 else None
+    if summed is None or x.size > PIECE:
+        return None
+    whole, kind = len(axis) == x.ndim and not keepdims, x.dtype.type
+    if p == 2 and whole:
+        return lambda x: sqrt((x := x.ravel()).dot(x))
+    if p == 2:
+        return lambda x: sqrt(summed(x * x))
+    if p == 1:
+        return lambda x: summed(np.abs(x))
+    if p == 0:
+        return (lambda x: kind(np.count_nonzero(x))) if whole else lambda x: summed(np.not_equal(x, 0).astype(kind))
+    if isinf(p):
+        extreme: Any = maximum if p > 0 else minimum
+        return lambda x: extreme(np.abs(x), axis, None, None, keepdims)
+    order = kind(p)  # which may be 0 or infinite, but counts nothing and is no extremum then
+    power, root = POWERS.get(p) or (lambda x: np.power(x, order)), 1 / order
+    if whole:
+        return lambda x: kind(np.float64(summed(power(np.abs(x)))) ** root)
+    return lambda x: np.float_power(summed(power(np.abs(x))), root).astype(kind)
+
+
 def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bool = False,
                        dtype: Any = None) -> Settled:
-    """Prepare a norm; the Euclidean one of few elements is written out."""
-    axis = wrap_dims(dim, x.ndim)
-    if (ord == 2 and dtype is None and (x.dtype.char in ONES or is_half(x)) and 0 < x.size <= FEW
-            and x.flags.c_contiguous and count(x, axis) > 1):
-        def euclidean(x: np.ndarray) -> Any:
-            return sqrt(add(x * x, axis, None, None, keepdim))
-
-        return narrowed(euclidean, x) if is_half(x) else euclidean
-    row = reduced(lambda part, axis, keepdims: vector_norm(part, ord, axis, keepdims))
+    """Prepare a norm."""
+    row = reduced(lambda part, axis, keepdims: vector_norm(part, ord, axis, keepdims), None,
+                  lambda x, axis, keepdims: few_norm(x, ord, axis, keepdims))
     settled: Any = row.prepare(x, dim, keepdim, dtype)
     return settled
 
