@@ -163,6 +163,19 @@ def repeating(row: Rows) -> Prepared:
     return Prepared(prepare, 0, row)
 
 
+def of_rows(prepare: Callable[..., Rows | None]) -> Callable[..., Rows | None]:
+    """Wrap a preparation of a function of one array: a few elements of other strides are copied first, since contiguous
+    ones take less time, and functions are written out for them.
+    """
+    def prepared(x: ndarray, *settings: Any) -> Rows | None:
+        if x.flags.c_contiguous or x.size > MOST:
+            return prepare(x, *settings)
+        run = prepare(x.copy(), *settings)
+        return run and (lambda x: run(x.copy()))
+
+    return prepared
+
+
 def array_of(value: Any) -> Any:
     """Return an argument as a row takes it: arrays for tensors, also in lists; other values unchanged."""
     kind = value.__class__

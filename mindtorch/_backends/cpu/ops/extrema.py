@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ...._base import loops
-from ...._base.layout import Ints, wrap_dims
+from ...._base.layout import Ints
 from ...common.blocks import LARGE, by_parts, each_block
 from ...common.half import converted as as_dtype
 from ..along import finder, taken_along
-from ..precision import Settled, is_half, narrowed, to_opmath
-from ..rows import MOST, Prepared, taking
+from ..precision import Settled, is_half, to_opmath
+from ..rows import MOST, Prepared, of_rows, taking
 from . import AT_ONCE, CPU_KERNELS
 from .reduction import (
     FEW, LINE, MANY, SOME, Reduce, along_lines, by_loop, by_pieces, maximum, minimum, ndarray, reduced,
@@ -46,10 +46,21 @@ def extremum(reduce: Any, find: Callable[..., np.ndarray]) -> Reduce:
     return found
 
 
-def few_extreme(reduce: Any) -> Callable[[np.ndarray, Ints, bool], Settled | None]:
-    """Return a function that prepares the extremum of few numbers, of half precision as they are."""
-    return lambda x, axis, keepdims: (
-        (lambda x: reduce(x, axis, None, None, keepdims)) if x.size <= FEW and x.dtype.char in "fdlihbB?eE" else None)
+def few_extreme(reduce: Any, find: Any) -> Callable[[np.ndarray, Ints, bool], Settled | None]:
+    """Return a function that prepares the extremum of few numbers, of half precision as they are: of all of them, or of
+    lines, at their indices, which NumPy finds in a third of the time.
+    """
+    def prepare(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
+        if x.size > (FEW if x.itemsize == 2 else SOME) or x.dtype.char not in "fdlihbB?eE":
+            return None
+        if not keepdims and len(axis) == x.ndim:
+            return lambda x: (x := x.ravel())[find(x)]
+        if not keepdims and axis == (x.ndim - 1,):
+            starts = line_starts(x.shape, x.ndim - 1)[0]
+            return lambda x: x.take(starts + find(x, -1))
+        return lambda x: reduce(x, axis, None, None, keepdims)
+
+    return prepare
 
 
 def lines(x: np.ndarray, dim: int) -> tuple[np.ndarray, int]:
@@ -67,7 +78,7 @@ def selected(choose: Callable[[np.ndarray, int], np.ndarray]) -> Prepared:
 
     def sure(x: np.ndarray, dim: int = -1, keepdim: bool = False) -> Settled | None:
         half = is_half(x)
-        if not 0 < x.size <= SOME or (x.dtype.char not in "fdlq" and not half) or not -x.ndim <= dim < x.ndim or (
+        if not 0 < x.size <= SOME or (x.dtype.char not in "fdlqihbB" and not half) or not -x.ndim <= dim < x.ndim or (
                 not x.flags.c_contiguous):
             return None
         axis = dim % x.ndim
@@ -81,7 +92,7 @@ def selected(choose: Callable[[np.ndarray, int], np.ndarray]) -> Prepared:
 
         return few
 
-    return Prepared(prepare, sure=sure)
+    return Prepared(of_rows(prepare), sure=sure)
 
 
 def at(x: np.ndarray, dim: int, index: np.ndarray, keepdim: bool) -> tuple[Any, Any]:
@@ -131,12 +142,8 @@ def argument(find: Callable[..., Any]) -> Prepared:
 @Prepared
 def aminmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> Settled:
     """Prepare the least and the greatest element of each line."""
-    axis = None if dim is None and not keepdim else wrap_dims(dim, x.ndim)
-
-    def both(x: np.ndarray) -> tuple[Any, Any]:
-        return minimum(x, axis, None, None, keepdim), maximum(x, axis, None, None, keepdim)
-
-    return narrowed(both, x) if is_half(x) and x.size > FEW else both
+    least, greatest = (row.prepare(x, dim, keepdim) for row in (smallest, largest))
+    return lambda x: (least(x), greatest(x))  # type: ignore[misc]
 
 
 @taking(3)
@@ -157,8 +164,8 @@ def value_selecting_reduction_backward(grad: np.ndarray, dim: int, at: np.ndarra
     return None if find is None or grad.shape != at.shape or prod(sizes) > MOST else run
 
 
-largest, smallest = (reduced(extremum(*of), loops.extreme_of_lines, few_extreme(of[0]), widens=False)
-                     for of in ((maximum, np.argmax), (minimum, np.argmin)))
+largest, smallest = (reduced(extremum(*of), loops.extreme_of_lines, few_extreme(*of), widens=False)
+                     for of in ((maximum, ndarray.argmax), (minimum, ndarray.argmin)))
 AT_ONCE.add(value_selecting_reduction_backward)
 CPU_KERNELS.add(aminmax)
 CPU_KERNELS.update({

@@ -137,7 +137,7 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray, both: bool = F
         axis = wrap_dims(dim, x.ndim)
         freedom = count(x, axis) - (1 if correction is None else correction)
         half, is_complex = is_half(x), x.dtype.char in "FD"
-        if not ((half or is_complex or x.dtype.char in ONES) and 0 < x.size <= FEW and axis):
+        if not ((half or is_complex or x.dtype.char in ONES) and 0 < x.size <= FEW and (axis or not x.ndim)):
             return lambda x: row(x, dim, correction, keepdim)
         if half:
             run = settled(np.empty(x.shape, loops.SINGLE), dim, correction, keepdim)

@@ -18,7 +18,7 @@ from ...._dtype import bool_
 from ...common.blocks import LARGE, by_parts, each_block
 from ...common.half import NATIVE, part_for
 from ..precision import Settled, is_half, narrowed, to_opmath
-from ..rows import Prepared
+from ..rows import Prepared, of_rows
 from . import CPU_KERNELS
 
 #: Most elements that are summed row by row: for any number of rows, and for few rows.
@@ -77,7 +77,7 @@ def reduced(function: Reduce, loop: loops.Loop | None = None,
             return lambda x: compute(to_opmath(converted(x, dtype)))
         return compute if x.size >= LARGE else lambda x: function(x, axis, keepdim)
 
-    return Prepared(prepare, sure=of_few and sure)
+    return Prepared(of_rows(prepare), sure=of_few and sure)
 
 
 def whole(row: Prepared) -> Prepared:

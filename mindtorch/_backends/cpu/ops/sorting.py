@@ -153,6 +153,8 @@ def median(x: np.ndarray, axis: int) -> np.ndarray:
 
 
 def nanmedian(x: np.ndarray, axis: int) -> np.ndarray:
+    if x.dtype.kind != "f" or (total := add(x, None)) == total:
+        return at_rank(x, axis, (x.shape[axis] - 1) // 2)
     return at_rank(x, axis, np.maximum((x == x).sum(axis) - 1, 0) // 2)
 
 
