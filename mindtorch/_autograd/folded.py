@@ -340,16 +340,14 @@ def fold_linear(general: Kernel) -> Kernel:
         node._order = next_sequence_nr()
         written = 0 if (cell := weight._version_counter) is None else cell[0]
         input_written = 0 if (cell := input._version_counter) is None else cell[0]
-        node.shapes = None if bias is None else matrix.shape[:1], array.shape, matrix.shape
-        if sizes is None:
-            array = None  # a view would keep it
-        else:
+        if sizes is not None:
             node.copied, node.reshapes = copied, (bias is None) + (0 if edge is None else 1 + copied)
             for _ in range(node.reshapes):
                 node._order = next_sequence_nr()
-        node.saved = (None if bias is None else (bias, 0, None), (input, input_written, array),
-                      (weight, written, matrix)), edge is not None
-        node._out_shape, node._out_dtype = result._array.shape, result._dtype
+        node.shapes = None if bias is None else matrix.shape[:1], array.shape, matrix.shape
+        given = (None if bias is None else (bias, 0, None), (input, input_written, sizes and array),
+                 (weight, written, matrix))
+        node.saved, node._out_shape, node._out_dtype = (given, edge is not None), result._array.shape, result._dtype
         result._grad_fn, result._keys = node, result._keys | AUTOGRAD
         if sizes is None or bias is None:
             return result

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from ..._base.about import about
@@ -76,9 +77,7 @@ def chain(block: Block | None) -> Iterator[Block]:
         block = block.after
 
 
-def order(block: Block) -> tuple[int, int]:
-    """Return the sort key of a pool: by size, then by address."""
-    return block.size, block.ptr
+order = attrgetter("size", "ptr")  #: the sort key of a pool
 
 
 def best_fit(free: Sequence[Block], size: int) -> Block | None:
