@@ -15,6 +15,7 @@ ZEROS = [-0.0, 0.0, -1.0, 7.0, NAN]
 SIGNED = torch.tensor(ZEROS)
 COMPLEX = torch.tensor([1e-19 + 1e-18j, 1e-5 + 1e-3j, -1, 0, 1e30 + 1e30j, complex(INF, 1), -0.5 + 1e-9j, -2])
 ENDLESS = torch.tensor([complex(a, b) for a in (INF, NAN, -1) for b in (-INF, 0, 1)])
+COMPLEX_ZEROS = torch.tensor([complex(a, b) for a in (0.0, -0.0, 1.0) for b in (0.0, -0.0, 2.0)])
 SMALL = torch.tensor([0.0, 0.1, 0.5, 0.999, 1.0])
 
 VALUES: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
@@ -39,6 +40,9 @@ VALUES: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
     "complex sum": (lambda lib, x: x[:, None] + x, ENDLESS),
     "complex difference": (lambda lib, x: x[:, None] - x, ENDLESS),
     "complex difference in place": (lambda lib, x: x.clone().sub_(x, alpha=2), ENDLESS),
+    **{f"{name} of complex zeros, {n} times": (
+        lambda lib, x, name=name, n=n: lib.view_as_real(getattr(lib, name)(x[:, None], x, alpha=n)), COMPLEX_ZEROS)
+       for name in ("add", "sub", "rsub") for n in (1, 2)},
     "number less complex": (lambda lib, x: INF - x, ENDLESS),
     "1 ** complex": (lambda lib, x: 1 ** x, ENDLESS),
     "complex ** number": (lambda lib, x: x ** 0j, ENDLESS),

@@ -27,7 +27,7 @@ def by_numpy(monkeypatch):
         with monkeypatch.context() as patched:
             patched.setattr(Loop, "compiled", lambda self, size: None)
             patched.setattr(Loop, "ufunc", lambda self, size, numbers=(): None)
-            patched.setattr(Chained, "ufunc", lambda self, size, args: None)
+            patched.setattr(Chained, "ufunc", lambda self, *call: None)
             return call()
 
     return run

@@ -70,17 +70,40 @@ def of_many(ufunc: np.ufunc, x: Any, *others: Any) -> np.ndarray:
     return ufunc(*arrays, out=out) if out.size < LARGE else compute(ufunc, out, *arrays)
 
 
+#: Returns the function of few operands, given their dtype, how many elements the result has, and the other arguments;
+#: None if the row computes them.
+Settle = Callable[..., Callable[..., Any] | None]
+
+
 class Looped:
     """The row of a function of elements that only makes new arrays, or if it ``writes``, fills the one given as
-    ``out``: by loops, where there are any.
+    ``out``: by loops, where there are any. ``settle`` decides once for calls of one layout.
     """
 
-    def __init__(self, function: Callable[..., Any], writes: bool = False):
+    def __init__(self, function: Callable[..., Any], writes: bool = False, settle: Settle = lambda *_: None):
         self.function = self.__wrapped__ = function
-        self.__name__, self.writes = function.__name__, writes
+        self.__name__, self.writes, self.settle = function.__name__, writes, settle
 
     def __call__(self, *args: Any) -> Any:
         return self.function(*args)
+
+
+def of_few(family: dict[str, loops.Loop], function: Callable[..., Any], dtype: np.dtype, size: int,
+           *more: Any) -> Callable[..., Any] | None:
+    """Return the function of operands of a dtype by its loop, called with ``more`` arguments, of few elements; by
+    ``function`` until there is a loop; None for a dtype without one.
+    """
+    loop, half, cost = family.get(dtype.char), dtype.itemsize == 2, PASSES * (size + CALLS)
+    if loop is None or not 0 < size < FEW:
+        return None
+    further = tuple([np.asarray(number, dtype) for number in more])
+
+    def run(*arrays: Any) -> Any:
+        if (ufunc := loop.ufunc(cost)) is None:
+            return function(*arrays)
+        return ufunc(*[x.view(BITS) for x in arrays]).view(dtype) if half else ufunc(*arrays, *further)
+
+    return run
 
 
 def by_loop(name: str, function: Callable[..., Any], *defaults: Any) -> Looped:
@@ -92,7 +115,8 @@ def by_loop(name: str, function: Callable[..., Any], *defaults: Any) -> Looped:
         found = looped(family, (x, *(others or defaults)))
         return function(x, *others) if found is None else found
 
-    return Looped(row)
+    return Looped(row, settle=lambda dtype, size, *rest: None if rest else of_few(
+        family, function, dtype, size, *defaults))
 
 
 def chained(function: Callable[..., Any], count: int = 1, plain: Callable[..., Any] | None = None,
@@ -123,4 +147,15 @@ def chained(function: Callable[..., Any], count: int = 1, plain: Callable[..., A
             return ufunc(*arrays) if x.size < LARGE else of_many(ufunc, *arrays)  # which takes any steps
         return found if out is None else np.positive(found, out)
 
-    return Looped(row, True)
+    def settle(dtype: np.dtype, size: int, *numbers: Any) -> Callable[..., Any] | None:
+        if dtype.char not in kinds or not 0 < size < FEW:
+            return None
+        letters, cost = dtype.char * count, PASSES * (size + CALLS)
+
+        def run(*arrays: Any) -> Any:
+            ufunc = chain.ufunc(letters, numbers, cost, (*arrays, *numbers))
+            return by_numpy(*arrays, *numbers) if ufunc is None else ufunc(*arrays)
+
+        return run
+
+    return Looped(row, True, settle)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..._base.errors import check, check_number, check_takes
 from ..._base.layout import Ints, Spec, broadcast_shapes, contiguous_strides, iterator_strides, like_strides
 from ..._base.symbolic import INTS
@@ -16,6 +18,7 @@ from ..._dispatch.keys import NONCONTIGUOUS
 from ..._dtype import (
     COMPLEX, FLOATING, DType, bool_, dtype_of_number, dtypes, float16, get_default_dtype, promote_types,
 )
+from .half import number_in
 
 
 def result_type(operands: Any) -> DType:
@@ -78,6 +81,18 @@ class PreparedUfunc:
 
     def __call__(self, x: Any, y: Any, *rest: Any) -> Any:
         return self.ufunc(x, self.prepare(y, *rest))
+
+    def settle(self, dtype: np.dtype, size: int, factor: Any = 0) -> Callable[..., Any] | None:
+        """Return the function of operands of a dtype, given a factor; None for 0, whose sign ``prepare`` knows."""
+        if not factor:
+            return None
+        ufunc = self.ufunc
+        if factor == 1 and dtype.kind != "c":
+            return ufunc
+        if ufunc is np.subtract:  # as PyTorch subtracts, which decides the signs of complex zeros
+            ufunc, factor = np.add, -factor
+        number = number_in(factor, dtype)
+        return lambda x, y: ufunc(x, np.multiply(y, number))
 
 
 #: The dtypes in which a kind needs neither promotion nor conversion if all operands have the same dtype. Fast paths

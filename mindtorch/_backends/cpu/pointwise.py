@@ -29,7 +29,7 @@ from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
 from .ops.comparison import at_most, clamp
 from .ops.pointwise import copysign, fmod, remainder
-from .plans import ERRORS, SEEN, SETTINGS, UNFIT, Plan, Plans, key_of
+from .plans import SEEN, SETTINGS, UNFIT, Plan, Plans, key_of
 from .rows import Rows, array_of, computed, is_own, order_kept, order_of, strided
 
 #: Up to how many elements of half precision NumPy's own loops take less time than conversions.
@@ -39,8 +39,9 @@ SOME = 1 << 6  #: elements that are computed in the time of a call
 OF_COUNTS = {"gelu"}  #: Operators whose results depend on how many elements there are.
 MANY = 1 << 14  #: elements from which on half precision is computed in blocks
 #: Functions whose results do not depend on whether half precision is computed in float32.
-EXACT = {at_most, clamp, fmod, remainder, np.add, np.subtract, np.multiply, np.divide, np.minimum, np.maximum, np.equal,
-         np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal, np.negative, np.absolute, np.isnan}
+EXACT = {at_most, clamp, fmod.function, remainder.function, np.add, np.subtract, np.multiply, np.divide, np.minimum,
+         np.maximum, np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal, np.negative,
+         np.absolute, np.isnan}
 #: Operators of which a table computes many elements, too, in less time than the function, as of those of ``special``.
 SLOWER = {"celu", "digamma", "elu", "i0", "mish", "mvlgamma", "polygamma", "sinc", "softplus"}
 
@@ -115,7 +116,7 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
     what finds the function of arrays alone.
     """
     count, unpromoted, opmath_scalars = meta.count, meta.unpromoted, meta.opmath_scalars
-    looped, plans = isinstance(row, Looped), Plans()
+    looped, plans, settle = isinstance(row, Looped), Plans(), getattr(row, "settle", None)
     row = row.function if isinstance(row, Looped) else row
     ufunc = function_of(row)
     is_ufunc = isinstance(ufunc, np.ufunc)
@@ -149,7 +150,11 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
             function = partial(with_long_rows, function, repeats)
         elif is_ufunc and not rest and not few and not widened:  # NumPy is slow to write half precision
             return Settled(into_new(ufunc, changes, spec), False)
-        is_new = looped or (widened and spec.dtype.itemsize == 2) or isinstance(function, np.ufunc)
+        of_few = settle(wide.np, size, *rest) if settle is not None and few else None
+        if of_few is not None:
+            function, rest = of_few, ()
+        is_new = (looped or of_few is not None or (widened and spec.dtype.itemsize == 2)
+                  or isinstance(function, np.ufunc))
         run, of_arrays = by_row(op, function, changes, len(operands), rest, spec, is_new)
         if tabled and sum(of_tensor) == 1 and dtype in HALVES and not (alike and native) and (
                 operands[place := of_tensor.index(True)]._dtype is dtype and op.name not in OF_COUNTS):
@@ -181,48 +186,45 @@ def by_row(op: Operator, function: Rows, changes: dict[int, Any], count: int, re
     (shape, dtype, stride), size = spec, prod(spec.shape or ())
     ways, layout = [changes.get(i) for i in range(count)], intern_layout(shape or (), stride, dtype)
     forms = tuple([len(way) if way.__class__ is tuple else -1 if way is not None else 0 for way in ways])
-    tensors = is_new and size < MANY and shape is not None and stride is None
-    made, run = changing(forms, size < FEW, tensors, not rest)(function, rest, dtype.np, layout, ways)
-    run = run if changes or rest else function
+    tensors = size < MANY and shape is not None and stride is None
+    plan = Plan(op, function, spec, ())
+    made, run = changing(forms, size < FEW, tensors, not rest, is_new)(
+        function, rest, dtype.np, layout, ways, plan.finish)
+    plan.run = run if changes or rest else function
     if tensors:
-        return made, run
-    plan = Plan(op, run, spec, ())
-    order, back = (None, None) if stride is None else order_of(layout.shape, stride) or (None, None)
-    if size >= MANY or shape is None or (stride is not None and order is None):
+        return made, plan.run
+    found = order_of(layout.shape, stride) if size < MANY and shape is not None and stride is not None else None
+    if found is None:
         return plan.compute, None
+    order, back = found
 
-    def of_some(*arrays: Any) -> Tensor:
-        try:
-            result = silent().run(plan.run, *arrays)
-        except ERRORS as error:
-            plan.refuse(error)
-            raise
+    def of_strided(*arrays: Any) -> Tensor:
+        result = silent().run(plan.run, *arrays)
         if result.__class__ is not ndarray:
             result = np.asarray(result)
         if result.dtype is dtype.np and (is_new or (result.base is None and not any(
                 [result is array for array in arrays]))):  # noqa: C419 - a generator is slower
-            data = result if order is None else result.transpose(order)
-            if not data.flags.c_contiguous:
-                data = data.copy()
-            out = from_array(data, dtype) if order is None else strided(
-                data, back, dtype, stride)  # type: ignore[arg-type]
+            data = result.transpose(order)
+            out = strided(data if data.flags.c_contiguous else data.copy(), back, dtype, stride)
             out._layout = layout
             return out
         fitted: Tensor = plan.finish(result, arrays)
         return fitted
 
-    return of_some, plan.run
+    return of_strided, plan.run
 
 
 #: The function of a call's operands, written out: a loop over their changes takes as long as few elements.
 CHANGED = """
-def make(function, rest, dtype, layout, ways):
+def make(function, rest, dtype, layout, ways, finish):
     {ways}, *_ = *ways, None
     def run({parameters}):
         result = asarray(function({changed}, *rest))
         return result if {fits} else {narrowed}
     def compute({parameters}):
         {computed}
+        if {old}:
+            return finish(result, [{operands}])
         out = new(Tensor)
         out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
         return out
@@ -234,10 +236,10 @@ UNCHANGED = """result = asarray(silent().run(function, {operands}))
 
 
 @lru_cache
-def changing(forms: Ints, few: bool, contiguous: bool, alone: bool) -> Callable[..., tuple[Rows, Rows]]:
+def changing(forms: Ints, few: bool, contiguous: bool, alone: bool, is_new: bool) -> Callable[..., tuple[Rows, Rows]]:
     """Return a function that makes the functions of operands that are converted to so many dtypes, or replaced by a
-    number (-1): one returns tensors, of arrays that are known to be new and ``contiguous``, the other the arrays. There
-    are no further arguments if the operands are ``alone``.
+    number (-1): one returns tensors, of arrays that are ``contiguous``, and known to be new, or seen to be; the other
+    the arrays. There are no further arguments if the operands are ``alone``.
     """
     operands, changed = [f"x{i}" for i in range(len(forms))], []
     for i, form in enumerate(forms):
@@ -248,6 +250,8 @@ def changing(forms: Ints, few: bool, contiguous: bool, alone: bool) -> Callable[
     parts = {"ways": ", ".join([f"way{i}" for i in range(len(forms))]), "operands": ", ".join(operands),
              "parameters": "=None, ".join(operands) + "=None" * (len(operands) > 1),  # the last ones may be left out
              "changed": ", ".join(changed),
+             "old": " or ".join(["result.base is not None"] * (not is_new) + [f"result is {x}" for x in operands
+                                                                           if not is_new]) or "False",
              "fits": "result.dtype is dtype" + " and result.flags.c_contiguous" * contiguous,
              "narrowed": f"result.astype(dtype, {'C' if contiguous else 'K'!r})" if few else
              f"converted({'contiguous(result)' if contiguous else 'result'}, dtype)"}
@@ -256,7 +260,7 @@ def changing(forms: Ints, few: bool, contiguous: bool, alone: bool) -> Callable[
     space = {"CPU": CPU, "Tensor": Tensor, "asarray": np.asarray, "contiguous": np.ascontiguousarray,
              "converted": converted, "new": new, "silent": silent}
     made: Callable[..., tuple[Rows, Rows]] = define(
-        "make", source.strip(), f"{__file__}: {', '.join(changed)} {few} {contiguous} {alone}", space)
+        "make", source.strip(), f"{__file__}: {', '.join(changed)} {few} {contiguous} {alone} {is_new}", space)
     return made
 
 
@@ -316,9 +320,11 @@ def settled_calls(meta: Pointwise, kernel: Rows, settled: Callable[[tuple[Any, .
             return unsettled(key, run, self, other, *rest)
 
         def of_more(*args: Any) -> Any:
-            if (run := places.get(key := key_of(args))) and run is not SEEN:
+            key: Any = get_default_dtype(), *[arg._layout or arg._layout_of_plans() if arg.__class__ in TENSOR_TYPES
+                                              else exact((arg,)) for arg in args]
+            if (run := places.get(key)) and run is not SEEN:
                 return run(*[arg._array if arg.__class__ in TENSOR_TYPES else arg for arg in args[:count]])
-            return unsettled(key, run, *args)
+            return general(*args) if None in key else unsettled(key, run, *args)
 
         def unsettled(key: Any, found: Any, *args: Any) -> Any:
             if found is SEEN:
@@ -410,11 +416,6 @@ def of_half(function: Any, numbers: list[Any], halves: list[bool], spec: Spec, r
 
 # -- fast paths --------------------------------------------------------------------------------------------------------
 
-def refuse(*args: Any) -> None:
-    """Reject arguments that a ufunc does not take."""
-    raise TypeError
-
-
 def with_small_numbers(function: Rows) -> Rows:
     """Let a function of floating point arrays take further numbers that no check of the operator refuses."""
     def call(x: ndarray, y: Any, *numbers: Any) -> Any:
@@ -448,8 +449,10 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Kernel:
         fast = wrap(fast_path(_of_several(meta, function, results))(general))
         return Kernel(with_strides(meta, wrap(kernel), fast), row, fast, functions=finder)
     checked = meta.check is not None and meta.count == 2
-    with_rest = refuse if isinstance(function, np.ufunc) else with_small_numbers(function) if checked else function
+    with_rest = None if isinstance(function, np.ufunc) else with_small_numbers(function) if checked else function
     fast = (_of_one if meta.count == 1 else _of_two)(meta, function, with_rest, results, wrap(general))
+    if isinstance(row, Looped):
+        fast = wrap(fast)
     return Kernel(wrap(with_strides(meta, kernel, fast)), row, fast, functions=finder)
 
 
@@ -519,7 +522,7 @@ def in_dtype(row: Rows, arrays: Sequence[Any], dtype: np.dtype, order: Any = "K"
     return np.asarray(row(*arrays)).astype(dtype, order, copy=False)
 
 
-def _of_one(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, general: Rows) -> Rows:
+def _of_one(meta: Pointwise, function: Rows, with_rest: Rows | None, results: Results, general: Rows) -> Rows:
     is_ufunc = isinstance(function, np.ufunc)  # its results need no check, and it takes no further arguments
     checked, least = meta.check is not None, least_of(function)
 
@@ -530,7 +533,7 @@ def _of_one(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, 
                 if rest:
                     if checked and not are_small(rest):
                         return general(self, *rest)  # which refuses a number that the dtype cannot hold
-                    array = silent().run(with_rest, array, *rest)
+                    array = silent().run(with_rest, array, *rest)  # type: ignore[arg-type]
                 elif is_ufunc and array.size >= least:
                     array = silent().run(compute, function, allocate(array.shape, result.np), array)
                 else:
@@ -550,7 +553,7 @@ def _of_one(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, 
     return unary
 
 
-def _of_two(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, general: Rows) -> Rows:
+def _of_two(meta: Pointwise, function: Rows, with_rest: Rows | None, results: Results, general: Rows) -> Rows:
     is_ufunc = isinstance(function, np.ufunc)  # as above
     compares = meta.kind == "bool"  # NumPy accepts numbers that the dtype cannot hold
     checked = meta.check is not None and not is_ufunc
@@ -569,6 +572,8 @@ def _of_two(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, 
         if result is not None and right is not None and (array.itemsize != 2 or array.size < FEW):
             try:
                 if rest:
+                    if with_rest is None:  # a ufunc takes no further arguments
+                        return general(self, other, *rest)
                     array = silent().run(with_rest, array, right, *rest)
                 elif is_ufunc and (array.size >= LARGE or (right is not other and right.size >= LARGE)):
                     shape = array.shape if right is other else np.broadcast(array, right).shape

@@ -16,7 +16,7 @@ from ...._base import loops
 from ...._base.errors import C_NAMES, check
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
-from ...common.elements import Looped, by_loop, chained, looped, number
+from ...common.elements import Looped, by_loop, chained, looped, number, of_few
 from ...common.half import number_in
 from ...common.pointwise import PreparedUfunc
 from . import CPU_KERNELS
@@ -77,6 +77,15 @@ def scaled(x: Any, factor: Any) -> Any:
     return x if is_idle(x, factor) else x * held(factor, x.dtype)
 
 
+subtraction = PreparedUfunc(np.subtract, subtrahend)
+
+
+def subtracted(dtype: np.dtype, size: int, alpha: Any = 1) -> Callable[..., Any] | None:
+    """Return the function of a subtrahend and what it is subtracted from."""
+    subtract = subtraction.settle(dtype, size, alpha)
+    return None if subtract is None else lambda x, y: subtract(y, x)
+
+
 def with_factor(name: str, function: Callable[..., Any]) -> Looped:
     """Return the row of a function of three arrays and a factor."""
     row = by_loop(name, function).function
@@ -88,10 +97,19 @@ def with_factor(name: str, function: Callable[..., Any]) -> Looped:
             value = held(value, x.dtype)
         return row(x, first, second, value)
 
-    return Looped(scaling)
+    family = loops.elements[name].loops
+
+    def settle(dtype: np.dtype, size: int, value: Any = 1) -> Callable[..., Any] | None:
+        factor = held(value, dtype)
+        if value.__class__ is int and value == 1 and dtype.kind != "c":
+            return function
+        numpy = lambda x, first, second: function(x, np.multiply(first, factor), second)  # noqa: E731
+        return of_few(family, numpy, dtype, size, factor) or numpy
+
+    return Looped(scaling, settle=settle)
 
 
-def divided_by(function: Callable[[Any, Any], Any], family: dict[str, loops.Loop]) -> Callable[[Any, Any], Any]:
+def divided_by(function: Callable[[Any, Any], Any], family: dict[str, loops.Loop]) -> Looped:
     """Return a division that rejects an integer divisor of 0, by a loop of arrays of the dtypes that it has."""
 
     def row(x: Any, y: Any) -> Any:
@@ -103,7 +121,18 @@ def divided_by(function: Callable[[Any, Any], Any], family: dict[str, loops.Loop
                 return found
         return function(x, y)
 
-    return row
+    def settle(dtype: np.dtype, size: int) -> Callable[..., Any]:
+        run = of_few(family, function, dtype, size) or function
+        if dtype.kind not in "iu":
+            return run
+
+        def of_integers(x: Any, y: Any) -> Any:
+            refuse_zero(x, y)
+            return run(x, y)
+
+        return of_integers
+
+    return Looped(row, settle=settle)
 
 
 EXACT_QUOTIENT = 16  #: up to which integers keep their distance after two roundings to half precision
@@ -142,7 +171,7 @@ def signed_remainder(x: Any, y: Any) -> Any:
 remainder, fmod = divided_by(signed_remainder, loops.remainder.loops), divided_by(np.fmod, loops.fmod.loops)
 floor_divide, trunc_divide = (
     divided_by(floored, loops.floor_divide.loops), divided_by(truncated, loops.trunc_divide.loops))
-DIVISIONS: dict[str | None, Callable[..., Any]] = {None: np.divide, "floor": floor_divide, "trunc": trunc_divide}
+DIVISIONS = {None: Looped(np.divide, settle=lambda *_: np.divide), "floor": floor_divide, "trunc": trunc_divide}
 
 
 def power(x: Any, y: Any) -> Any:
@@ -401,12 +430,13 @@ CPU_KERNELS.update({
     "logaddexp": logaddexp,
     "logaddexp2": logaddexp2,
     "add.Tensor": PreparedUfunc(np.add, times),
-    "sub.Tensor": PreparedUfunc(np.subtract, subtrahend),
-    "rsub.Tensor": lambda x, y, alpha=1: y - subtrahend(x, alpha),
-    "rsub.Scalar": lambda x, y, alpha=1: y - subtrahend(x, alpha),
+    "sub.Tensor": subtraction,
+    **dict.fromkeys(("rsub.Tensor", "rsub.Scalar"), Looped(
+        lambda x, y, alpha=1: np.subtract(y, subtrahend(x, alpha)), settle=subtracted)),
     "mul.Tensor": np.multiply,
     "div.Tensor": np.divide,
-    "div.Tensor_mode": lambda x, y, rounding_mode=None: DIVISIONS[rounding_mode](x, y),
+    "div.Tensor_mode": Looped(lambda x, y, rounding_mode=None: DIVISIONS[rounding_mode](x, y),
+                              settle=lambda dtype, size, mode=None: DIVISIONS[mode].settle(dtype, size)),
     "floor_divide": floor_divide,
     "floor_divide.Scalar_Tensor": floor_divide,
     **dict.fromkeys(("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor"), remainder),
