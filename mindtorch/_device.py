@@ -1,6 +1,7 @@
 """Devices: ``torch.device``, the default device, and devices as context managers."""
 from __future__ import annotations
 
+import operator
 import re
 import threading
 from functools import lru_cache
@@ -25,25 +26,34 @@ class _LocalStack(threading.local):
 _local = _LocalStack()
 
 
+_devices: dict[tuple[str, int | None], device] = {}
+
+
 class device:
     """The place where a tensor lives, as ``device('npu:1')``, ``device('npu', 1)`` or ``device('cpu')``
     (``torch.device``).
 
     As a context manager it is this thread's default device in the block. Raises RuntimeError for an unknown kind, a
     malformed string or a negative index.
+
+    There is one object of each device, so that cache keys compare devices by identity.
     """
 
     __slots__ = ("type", "index")
     type: str
     index: int | None
 
-    def __init__(self, type: Any, index: int | None = None):
+    def __new__(cls, type: Any, index: int | None = None) -> device:
         if isinstance(type, device):
             type, index = type.type, type.index
         elif isinstance(type, int) and not isinstance(type, bool):
             type, index = "npu", int(type)
         elif not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
+        if index.__class__ is not int and index is not None:
+            if isinstance(index, bool) or not hasattr(index, "__index__"):
+                raise TypeError(f"device(): argument 'index' must be int, not {index.__class__.__name__}")
+            index = operator.index(index)
         match = _SPELLING.match(type)
         if match is None:
             raise RuntimeError(f"Invalid device string: '{type}'")
@@ -58,8 +68,12 @@ class device:
                                      f"{match.group(1)}"), "no such device", asked=match.group(1))
         if index is not None and index < 0:
             raise RuntimeError(f"Device index must not be negative, got {index}")
+        if (found := _devices.get((match.group(1), index))) is not None:
+            return found
+        self = object.__new__(cls)
         object.__setattr__(self, "type", match.group(1))
         object.__setattr__(self, "index", index)
+        return _devices.setdefault((self.type, index), self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
@@ -70,12 +84,6 @@ class device:
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, device) and self.type == other.type and self.index == other.index
-
-    def __hash__(self) -> int:
-        return hash((self.type, self.index))
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         return (device, (self.type,) if self.index is None else (self.type, self.index))

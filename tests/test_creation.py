@@ -568,3 +568,22 @@ def test_what_no_factory_takes_is_refused_by_pytorchs_error(program):
         program(torch)
     with pytest.raises(theirs.type):
         program(mindtorch)
+
+
+@each_program(
+    lambda t: t.device("cpu", index="1"), lambda t: t.device("cpu", index=1.0), lambda t: t.device("cpu", np.int64(1)),
+    lambda t: t.device(t.device("cpu", 1)), lambda t: t.device("cpu:0"),
+)
+def test_a_device_takes_pytorchs_indices(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+def test_no_truth_value_is_an_index_of_a_device() -> None:
+    with pytest.raises(TypeError, match="must be int, not bool"):
+        mindtorch.device("cpu", True)
+
+
+def test_equal_devices_are_one_object():
+    cpu = mindtorch.device("cpu")
+    assert cpu is mindtorch.device("cpu") is copy.deepcopy(cpu) is pickle.loads(pickle.dumps(cpu))
+    assert mindtorch.device("cpu", 0) is mindtorch.device("cpu:0") is not cpu

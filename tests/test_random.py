@@ -21,6 +21,7 @@ import pytest
 import mindtorch
 from mindtorch._backends import random as _random
 from mindtorch._backends.random import Generator, integers, numerics, rejection, sampling
+from mindtorch._backends.random.laws import draw
 from tests.support import torch
 
 SIZES = (1, 2, 3, 15, 16, 17, 31, 100, 1000, 4097, 99_999, 100_000)
@@ -76,10 +77,10 @@ def strided(like: torch.Tensor) -> torch.Tensor:
 
 # One row a sampler: name, ours, PyTorch's, dtypes, and by how many units in the last place they may differ.
 SAMPLERS: list[tuple[str, Sampler, Theirs, tuple[str, ...], int]] = [
-    ("uniform_", lambda g, n, d: sampling.uniform(g, n, d), lambda t, g: t.uniform_(generator=g), FLOATS, 0),
-    ("uniform_(-.3, 1.7)", lambda g, n, d: sampling.uniform(g, n, d, -0.3, 1.7),
+    ("uniform_", lambda g, n, d: draw(g, n, sampling.uniform(d)), lambda t, g: t.uniform_(generator=g), FLOATS, 0),
+    ("uniform_(-.3, 1.7)", lambda g, n, d: draw(g, n, sampling.uniform(d, -0.3, 1.7)),
      lambda t, g: t.uniform_(-0.3, 1.7, generator=g), FLOATS, 0),
-    ("uniform_(100.3, 101.7)", lambda g, n, d: sampling.uniform(g, n, d, 100.3, 101.7),
+    ("uniform_(100.3, 101.7)", lambda g, n, d: draw(g, n, sampling.uniform(d, 100.3, 101.7)),
      lambda t, g: t.uniform_(100.3, 101.7, generator=g), FLOATS, 0),
     ("normal_", lambda g, n, d: sampling.normal(g, n, d), lambda t, g: t.normal_(generator=g), FLOATS, 1),
     ("normal_(1.3, 0.7)", lambda g, n, d: sampling.normal(g, n, d, 1.3, 0.7),
@@ -90,17 +91,17 @@ SAMPLERS: list[tuple[str, Sampler, Theirs, tuple[str, ...], int]] = [
      lambda t, g: t.log_normal_(0.5, 1.5, generator=g), FLOATS, 1),
     ("log_normal_ overflowing", lambda g, n, d: sampling.log_normal(g, n, d, 300, 400),
      lambda t, g: t.log_normal_(300, 400, generator=g), FLOATS, 1),
-    ("exponential_", lambda g, n, d: sampling.exponential(g, n, d, 1.7),
+    ("exponential_", lambda g, n, d: draw(g, n, sampling.exponential(d, 1.7)),
      lambda t, g: t.exponential_(1.7, generator=g), FLOATS, 1),
-    ("cauchy_", lambda g, n, d: sampling.cauchy(g, n, d, 0.3, 1.7),
+    ("cauchy_", lambda g, n, d: draw(g, n, sampling.cauchy(d, 0.3, 1.7)),
      lambda t, g: t.cauchy_(0.3, 1.7, generator=g), FLOATS, 1),
-    ("geometric_(0.3)", lambda g, n, d: sampling.geometric(g, n, d, 0.3),
+    ("geometric_(0.3)", lambda g, n, d: draw(g, n, sampling.geometric(d, 0.3)),
      lambda t, g: t.geometric_(0.3, generator=g), FLOATS + INTEGERS, 0),
-    ("geometric_(1e-8)", lambda g, n, d: sampling.geometric(g, n, d, 1e-8),
+    ("geometric_(1e-8)", lambda g, n, d: draw(g, n, sampling.geometric(d, 1e-8)),
      lambda t, g: t.geometric_(1e-8, generator=g), FLOATS + INTEGERS, 0),
-    ("bernoulli_(0.3)", lambda g, n, d: sampling.bernoulli(g, n, 0.3).astype(d),
+    ("bernoulli_(0.3)", lambda g, n, d: draw(g, n, sampling.bernoulli(0.3)).astype(d),
      lambda t, g: t.bernoulli_(0.3, generator=g), ALL, 0),
-    ("random_", lambda g, n, d: integers.random(g, n, d), lambda t, g: t.random_(generator=g), ALL, 0),
+    ("random_", lambda g, n, d: draw(g, n, integers.random(d)), lambda t, g: t.random_(generator=g), ALL, 0),
 ]
 CASES = [pytest.param(ours, theirs, dtype, within_ulps, id=f"{name}-{dtype}")
          for name, ours, theirs, dtypes, within_ulps in SAMPLERS for dtype in dtypes]
@@ -153,7 +154,7 @@ def test_random_from_to_draws_pytorchs_integers(low: int, high: int | None, dtyp
                 warnings.simplefilter("always")
                 expected = torch.empty(n, dtype=getattr(torch, dtype)).random_(low, high, generator=h)
                 theirs = len(caught)
-                ours = integers.random_from_to(g, n, numpy_dtype(dtype), low, high)
+                ours = draw(g, n, integers.random_from_to(numpy_dtype(dtype), low, high))
             assert_equal(ours, expected)
             assert len(caught) == 2 * theirs, "as many warnings of lost precision as PyTorch's"
             assert_same_state(g, h)
@@ -199,7 +200,7 @@ def test_dropout_is_a_bernoulli_mask(p: float) -> None:
     g, h = Generator().manual_seed(9), torch.manual_seed(9)
     for n in (1, 17, 100_000):
         mask = torch.nn.functional.dropout(torch.ones(n), p) != 0
-        assert_equal(sampling.bernoulli(g, n, 1 - p) if 0 < p < 1 else np.full(n, p == 0), mask)
+        assert_equal(draw(g, n, sampling.bernoulli(1 - p)) if 0 < p < 1 else np.full(n, p == 0), mask)
     assert_same_state(g, h)
 
 
@@ -207,7 +208,7 @@ def test_dropout_is_a_bernoulli_mask(p: float) -> None:
 def test_complex_numbers_are_pairs_of_real_ones(dtype: str, real: str) -> None:
     g, h = pair(11)
     for n in (1, 7, 8, 9, 100, 50_000):
-        uniform = sampling.uniform(g, 2 * n, np.dtype(real)).view(dtype)
+        uniform = draw(g, 2 * n, sampling.uniform(np.dtype(real))).view(dtype)
         assert_equal(uniform, torch.rand(n, dtype=getattr(torch, dtype), generator=h))
         normal = sampling.normal(g, 2 * n, np.dtype(real), 0.0, 1 / np.sqrt(2))
         expected = torch.view_as_real(torch.randn(n, dtype=getattr(torch, dtype), generator=h)).flatten()
@@ -295,7 +296,7 @@ def test_outputs_are_filled_in_the_order_of_memory(view: Callable[[Any], Any]) -
     out = np.lib.stride_tricks.as_strided(ours, view(theirs).shape, [4 * s for s in view(theirs).stride()])
     offset = view(theirs).storage_offset()
     out = np.ndarray(out.shape, np.float32, ours, 4 * offset, out.strides) if out.size else out
-    sampling.fill(out, sampling.uniform(g, out.size, out.dtype))
+    sampling.fill(out, draw(g, out.size, sampling.uniform(out.dtype)))
     assert_equal(ours, theirs)
 
 
@@ -362,15 +363,29 @@ def test_that_few_numbers_are_computed_ahead_shows_neither_in_other_draws_nor_in
     chosen = np.random.default_rng(seed)
     for _ in range(300):
         n = int(chosen.choice([1, 2, 3, 8, 15, 16, 17, 32, 100, 128]))
-        kind = chosen.integers(6)
+        kind = chosen.integers(10)
         if kind == 0:
-            assert_equal(sampling.uniform(g, n, np.dtype("float32")), torch.rand(n, generator=h))
+            assert_equal(draw(g, n, sampling.uniform(np.dtype("float32"))), torch.rand(n, generator=h))
         elif kind == 4:
-            assert_equal(sampling.uniform(g, n, np.dtype("float64")),
+            assert_equal(draw(g, n, sampling.uniform(np.dtype("float64"))),
                          torch.rand(n, dtype=torch.float64, generator=h))
         elif kind == 5:
-            assert_equal(integers.random(g, n, np.dtype("int32")),
+            assert_equal(draw(g, n, integers.random(np.dtype("int32"))),
                          torch.empty(n, dtype=torch.int32).random_(generator=h))
+        elif kind == 6:
+            rate = float(chosen.choice([0.5, 2.0]))
+            assert_equal(draw(g, n, sampling.exponential(np.dtype("float32"), rate)),
+                         torch.empty(n).exponential_(rate, generator=h), within_ulps=1)
+        elif kind == 7:
+            assert_equal(draw(g, n, sampling.bernoulli(0.25)),
+                         torch.empty(n, dtype=torch.bool).bernoulli_(0.25, generator=h))
+        elif kind == 8:
+            most = int(chosen.choice([10, 2**40]))
+            assert_equal(draw(g, n, integers.random_from_to(np.dtype("int64"), 3, most)),
+                         torch.empty(n, dtype=torch.int64).random_(3, most, generator=h))
+        elif kind == 9:
+            assert_equal(sampling.normal(g, n, np.dtype("float32"), 0.0, 0.25),
+                         torch.empty(n).normal_(0.0, 0.25, generator=h), within_ulps=1)
         elif kind == 1:
             assert_equal(sampling.normal(g, n, np.dtype("float64"), 2.0, 3.0),
                          torch.empty(n, dtype=torch.float64).normal_(2.0, 3.0, generator=h), within_ulps=1)
@@ -386,7 +401,7 @@ def test_a_draw_that_is_interrupted_leaves_the_words_that_come_next(
         drawn: int, monkeypatch: pytest.MonkeyPatch) -> None:
     g, h = pair(5)
     for _ in range(drawn // 4):
-        assert_equal(sampling.uniform(g, 4, np.dtype("float32")), torch.rand(4, generator=h))
+        assert_equal(draw(g, 4, sampling.uniform(np.dtype("float32"))), torch.rand(4, generator=h))
 
     def interrupt(self: Generator) -> Any:
         raise KeyboardInterrupt
@@ -394,13 +409,13 @@ def test_a_draw_that_is_interrupted_leaves_the_words_that_come_next(
     with monkeypatch.context() as patch:
         patch.setattr(Generator, "_mt19937", interrupt)
         try:
-            sampling.uniform(g, 4, np.dtype("float32"))
+            draw(g, 4, sampling.uniform(np.dtype("float32")))
         except KeyboardInterrupt:
             assert drawn in (0, 624)  # where no word of the state is left
         else:
             torch.rand(4, generator=h)
     for n in (4, 30, 700, 3):
-        assert_equal(sampling.uniform(g, n, np.dtype("float32")), torch.rand(n, generator=h))
+        assert_equal(draw(g, n, sampling.uniform(np.dtype("float32"))), torch.rand(n, generator=h))
 
 
 def test_pytorchs_kept_float_normal_survives() -> None:
@@ -524,29 +539,29 @@ NAN, INF = float("nan"), float("inf")
 
 
 @pytest.mark.parametrize("ours, theirs", [
-    (lambda g: sampling.uniform(g, 1, F32, 2, 1), lambda t: t.uniform_(2, 1)),
-    (lambda g: sampling.uniform(g, 1, F32, -INF, 1), lambda t: t.uniform_(-INF, 1)),
-    (lambda g: sampling.uniform(g, 1, F32, 0, NAN), lambda t: t.uniform_(0, NAN)),
-    (lambda g: sampling.uniform(g, 1, F32, -3e38, 3e38), lambda t: t.uniform_(-3e38, 3e38)),
+    (lambda g: draw(g, 1, sampling.uniform(F32, 2, 1)), lambda t: t.uniform_(2, 1)),
+    (lambda g: draw(g, 1, sampling.uniform(F32, -INF, 1)), lambda t: t.uniform_(-INF, 1)),
+    (lambda g: draw(g, 1, sampling.uniform(F32, 0, NAN)), lambda t: t.uniform_(0, NAN)),
+    (lambda g: draw(g, 1, sampling.uniform(F32, -3e38, 3e38)), lambda t: t.uniform_(-3e38, 3e38)),
     (lambda g: sampling.normal(g, 1, F32, 0, -1), lambda t: t.normal_(0, -1)),
     (lambda g: sampling.normal(g, 1, F32, 0, NAN), lambda t: t.normal_(0, NAN)),
     (lambda g: sampling.log_normal(g, 1, F32, 0, 0), lambda t: t.log_normal_(0, 0)),
-    (lambda g: sampling.exponential(g, 1, F32, 0), lambda t: t.exponential_(0)),
-    (lambda g: sampling.cauchy(g, 1, F32, 0, 0), lambda t: t.cauchy_(0, 0)),
-    (lambda g: sampling.geometric(g, 1, F32, 0), lambda t: t.geometric_(0)),
-    (lambda g: sampling.geometric(g, 1, F32, 1), lambda t: t.geometric_(1)),
-    (lambda g: sampling.bernoulli(g, 1, 1.5), lambda t: t.bernoulli_(1.5)),
-    (lambda g: sampling.bernoulli(g, 1, NAN), lambda t: t.bernoulli_(NAN)),
+    (lambda g: draw(g, 1, sampling.exponential(F32, 0)), lambda t: t.exponential_(0)),
+    (lambda g: draw(g, 1, sampling.cauchy(F32, 0, 0)), lambda t: t.cauchy_(0, 0)),
+    (lambda g: draw(g, 1, sampling.geometric(F32, 0)), lambda t: t.geometric_(0)),
+    (lambda g: draw(g, 1, sampling.geometric(F32, 1)), lambda t: t.geometric_(1)),
+    (lambda g: draw(g, 1, sampling.bernoulli(1.5)), lambda t: t.bernoulli_(1.5)),
+    (lambda g: draw(g, 1, sampling.bernoulli(NAN)), lambda t: t.bernoulli_(NAN)),
     (lambda g: sampling.bernoulli_tensor(g, np.array([-0.5])), lambda t: t.bernoulli_(torch.tensor([-0.5]))),
-    (lambda g: integers.random_from_to(g, 1, F32, 5, 5), lambda t: t.random_(5, 5)),
-    (lambda g: integers.random_from_to(g, 1, F32, 2**24, None), lambda t: t.random_(2**24, None)),
-    (lambda g: integers.random_from_to(g, 1, F32, 2**40 + 1, 2**40 + 9),
+    (lambda g: draw(g, 1, integers.random_from_to(F32, 5, 5)), lambda t: t.random_(5, 5)),
+    (lambda g: draw(g, 1, integers.random_from_to(F32, 2**24, None)), lambda t: t.random_(2**24, None)),
+    (lambda g: draw(g, 1, integers.random_from_to(F32, 2**40 + 1, 2**40 + 9)),
      lambda t: t.random_(2**40 + 1, 2**40 + 9)),
-    (lambda g: integers.random_from_to(g, 1, F16, 0, 70000), lambda t: t.half().random_(0, 70000)),
-    (lambda g: integers.random_from_to(g, 1, I8, 0, 300), lambda t: t.char().random_(0, 300)),
-    (lambda g: integers.random_from_to(g, 1, I8, 200, None), lambda t: t.char().random_(200, None)),
-    (lambda g: integers.random_from_to(g, 1, I8, -(2**63), None), lambda t: t.char().random_(-(2**63), None)),
-    (lambda g: integers.random_from_to(g, 1, np.dtype(bool), 0, 3), lambda t: t.bool().random_(0, 3)),
+    (lambda g: draw(g, 1, integers.random_from_to(F16, 0, 70000)), lambda t: t.half().random_(0, 70000)),
+    (lambda g: draw(g, 1, integers.random_from_to(I8, 0, 300)), lambda t: t.char().random_(0, 300)),
+    (lambda g: draw(g, 1, integers.random_from_to(I8, 200, None)), lambda t: t.char().random_(200, None)),
+    (lambda g: draw(g, 1, integers.random_from_to(I8, -(2**63), None)), lambda t: t.char().random_(-(2**63), None)),
+    (lambda g: draw(g, 1, integers.random_from_to(np.dtype(bool), 0, 3)), lambda t: t.bool().random_(0, 3)),
     (lambda g: integers.randperm(g, 2050, F16), lambda t: torch.randperm(2050, dtype=torch.half)),
     (lambda g: integers.randperm(g, 129, I8), lambda t: torch.randperm(129, dtype=torch.int8)),
     (lambda g: rejection.poisson(g, np.array([-1.0])), lambda t: torch.poisson(torch.tensor([-1.0]))),

@@ -61,7 +61,14 @@ class Factory(Operator):
         return call
 
     def entry(self, kinds: str) -> Callable[..., Any]:
-        return self.call
+        run, positions, elsewhere, place = self.op.call, self.op.schema.positions, self.device, 0
+        given, place, like = len(kinds), positions["device"], "self" in positions
+        if given >= place:
+            return self.call
+        rest = tuple([parameter.default for parameter in self.schema.parameters[given:place]])
+        if like:
+            return lambda *args: run(*args, *rest, None, False)
+        return lambda *args: run(*args, *rest, resolve_device(elsewhere), False)
 
     def refusal(self, layout: Any) -> Exception:
         """Return the error of a layout in which PyTorch makes no such tensor."""

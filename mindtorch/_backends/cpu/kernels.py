@@ -75,26 +75,30 @@ class Shape(NamedTuple):
     - ``numbers``: whether later settings have numbers, of which 1, 1.0 and True differ.
     - ``leading``: how many leading arguments are all the tensors, or -1 for a list of them; 0 for other calls.
     - ``taken``: how many leading arguments a plan's function takes.
+    - ``planned``: how many arguments a call with a plan has at most; those behind are generators, which no plan keeps.
     """
 
     kinds: tuple[tuple[str, Any], ...] | None
     numbers: bool
     leading: int
     taken: int
+    planned: int = -1
 
     @classmethod
     def of(cls, op: Operator, row: Any = None) -> Shape:
         """Return the shape of an operator's calls."""
         number = "setting" if op.name in OF_ALIKE_NUMBERS else "number"
+        parameters = op.schema.parameters
+        planned = len(parameters) - 1 if parameters and parameters[-1].base == "Generator" else -1
         kinds = [("list" if p.is_list else "tensor") if p.base == "Tensor" else number if p.base == "Scalar" else
-                 "setting" if p.base in ALIKE else "" for p in op.schema.parameters]
+                 "setting" if p.base in ALIKE else "" for p in parameters[:planned if planned >= 0 else None]]
         last = max([i + 1 for i, kind in enumerate(kinds) if kind in ("tensor", "list")], default=0)
         known = "" not in kinds and "wrapped numbers" not in op.flags
         leading = 0 if not known else -1 if kinds[:last] == ["list"] else last if {*kinds[:last]} == {"tensor"} else 0
         taken = row.count if isinstance(row, Prepared) else last if known and last else len(kinds)
-        defaults = [p.default for p in op.schema.parameters]
+        defaults = [p.default for p in parameters]
         return cls(tuple(zip(kinds[:last], defaults, strict=False)) if known else None, "number" in kinds[last:],
-                   leading, taken)
+                   leading, taken, planned)
 
 
 def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: bool) -> tuple[Rows, Finder | None]:
@@ -370,6 +374,8 @@ def kernel_for(shape: Shape, form: str) -> Callable[..., Any]:
         given = [f"*(arrays := [array_of(setting) for setting in settings[:{taken}]])"]
     if shape.kinds is None or "list" in dict(kinds):
         apart = " and False"
+    elif shape.planned >= 0:
+        key = f"{key} if len(settings) <= {shape.planned - len(names)} else None"
     call = ", ".join([*names, "*settings"])
     args = f"({call})" if names else "settings"
     parts = {"layouts": layouts, "key": key, "args": args, "arrays": ", ".join(given or ["*()"]), "new": new,

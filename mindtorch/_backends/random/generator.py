@@ -156,8 +156,8 @@ class Generator:
     def ahead(self, n: int, make: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray | None:
         """Return ``make`` of the next ``n`` words, whole groups of this size: a row of numbers per group.
 
-        ``make`` is called with all groups left in the state, and its result is cached for later calls. Returns None if
-        fewer words are left. The caller holds the lock.
+        ``make`` is called with a copy of all groups left in the state, and its result is cached for later calls. The
+        caller holds the lock. Returns None if fewer words are left.
         """
         at, kept = self._at, self._made.get(make)
         if self._words is None or at == _WORDS:
@@ -169,11 +169,12 @@ class Generator:
         elif at + n > _WORDS:
             return None
         if kept is None or (at - kept[0]) % size:
-            kept = at, make(self._words[at:_WORDS - (_WORDS - at) % size])  # type: ignore[index]
+            kept = at, make(self._words[at:_WORDS - (_WORDS - at) % size].copy())  # type: ignore[index]
             self._made[make] = kept
         self._at, self._untwisted = at + n, False
         first = (at - kept[0]) // size
-        return kept[1][first:first + n // size].reshape(-1)
+        values: np.ndarray = kept[1][first:first + n // size]
+        return values if values.ndim == 1 else values.reshape(-1)
 
     def random64(self, n: int) -> np.ndarray:
         """Draw ``n`` words of 64 bits, the high half first (``at::CPUGeneratorImpl::random64``)."""

@@ -2,13 +2,15 @@
 from __future__ import annotations
 
 import warnings
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
-from .generator import Generator
+from .generator import Generator, of_64_bits
+from .laws import Law
 from .numerics import cast, float_facts
 
+LAWS = 1 << 8  #: So many laws are kept by their parameters.
 _INT64_MIN = -(2**63)
 _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 _C_NAMES = {"uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int",
@@ -24,19 +26,19 @@ def _integer_facts(dtype: np.dtype) -> tuple[int, int, str]:
     return int(limits.min), int(limits.max), _C_NAMES[dtype.name]
 
 
-def random(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
-    """Draw integers from 0 to the dtype's largest; for floats, to 2**digits (``at::uniform_int_distribution``)."""
+def random(dtype: np.dtype) -> Law:
+    """Integers from 0 to the dtype's largest; for floats, to 2**digits (``at::uniform_int_distribution``)."""
     if dtype == np.bool_:
         values = 2
     elif facts := float_facts(dtype):
         values = 2 ** facts[0] + 1
     else:
         values = _integer_facts(dtype)[1] + 1
-    return _integers(generator, n, dtype, 0, values, wide=dtype in (_INT64, _FLOAT64))
+    return _integers(dtype, 0, values, dtype in (_INT64, _FLOAT64))
 
 
-def random_from_to(generator: Generator, n: int, dtype: np.dtype, low: int, high: int | None) -> np.ndarray:
-    """Draw integers in [low, high), or from low to the largest (``random_(from, to)``, ``randint``).
+def random_from_to(dtype: np.dtype, low: int = 0, high: int | None = None) -> Law:
+    """Integers in [low, high), or from low to the largest (``random_(from, to)``, ``randint``).
 
     Mirrors ``at::native::templates::random_from_to_impl``, ``at::uniform_int_from_to_distribution`` and
     ``at::uniform_int_full_range_distribution``. Raises RuntimeError if low >= high, or a bound does not fit into
@@ -46,9 +48,9 @@ def random_from_to(generator: Generator, n: int, dtype: np.dtype, low: int, high
         if dtype.name not in ("int64", "float64", "float32", "bfloat16"):
             raise RuntimeError("random_full_64_bits_range_kernel_cpu handles only int64, double, float and"
                                f" bfloat16, but got {dtype.name}")
-        return cast(generator.random64(n).view(np.int64), dtype)
+        return Law(2, lambda words: cast(of_64_bits(words).view(np.int64), dtype))
     low, last = _integer_bounds(dtype, low, high)
-    return _integers(generator, n, dtype, low, last - low + 1, wide=last - low + 1 >= 2**28)
+    return _integers(dtype, low, last - low + 1, last - low + 1 >= 2**28)
 
 
 #: So many elements are exchanged one by one in less time than NumPy takes to find their partners.
@@ -95,13 +97,17 @@ def exchanged(n: int, partners: np.ndarray) -> np.ndarray:
     return dlaswp(column, partners.astype(np.int32), overwrite_a=True).reshape(n).astype(np.int64)
 
 
-def _integers(generator: Generator, n: int, dtype: np.dtype, low: int, count: int, wide: bool) -> np.ndarray:
-    """Compute ``low + word % count`` from words of 64 bits if ``wide``, else of 32."""
-    words = generator.random64(n) if wide else generator.random(n)
-    values = (words % words.dtype.type(count)).astype(np.uint64, copy=False)
-    if low:
-        values += np.uint64(low % 2**64)  # modulo 2**64, as in C
-    return cast(values.view(np.int64), dtype)
+@lru_cache(LAWS)
+def _integers(dtype: np.dtype, low: int, count: int, wide: bool) -> Law:
+    """``low + word % count``, of words of 64 bits if ``wide``, else of 32."""
+    def make(words: np.ndarray) -> np.ndarray:
+        words = of_64_bits(words) if wide else words
+        values = (words % words.dtype.type(count)).astype(np.uint64, copy=False)
+        if low:
+            values += np.uint64(low % 2**64)  # modulo 2**64, as in C
+        return cast(values.view(np.int64), dtype)
+
+    return Law(2 if wide else 1, make)
 
 
 def _integer_bounds(dtype: np.dtype, low: int, high: int | None) -> tuple[int, int]:

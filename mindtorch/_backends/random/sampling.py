@@ -1,11 +1,12 @@
 """The samplers: words of a generator transformed into distributions, as PyTorch's CPU kernels do it.
 
-Every sampler returns ``n`` new numbers in the order in which PyTorch draws them, as a flat array, and :func:`fill` puts
-them into an output of any strides. Docstrings name the ``at::`` distribution or kernel that is mirrored.
+Most are laws, by which :func:`draw` draws numbers in PyTorch's order, as a flat array, and :func:`fill` puts them into
+an output of any strides. Docstrings name the ``at::`` distribution or kernel that is mirrored.
 """
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,11 @@ import numpy as np
 from ..._base.layout import like_strides
 from . import box_muller
 from .generator import Generator, of_64_bits
+from .laws import Law, draw
 from .numerics import affine, cast, compute_dtype, float_facts, libm, unit_interval
 
-#: Up to so many normals in pairs, and uniforms and normals in blocks, calls of NumPy count for more than what they do:
-#: they are computed ahead, many at once.
-FEW, FEW_IN_BLOCKS = 16, 128
+#: So many laws are kept by their parameters.
+LAWS = 1 << 8
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -45,26 +46,25 @@ def empty_like(array: np.ndarray, dtype: Any = None) -> np.ndarray:
 # -- uniform and normal ---------------------------------------------------------------------------------
 
 
-def standard_uniform(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
-    """Draw uniform numbers in [0, 1), in float32 or float64 (``at::uniform_real_distribution``)."""
-    single = dtype.itemsize == 4
-    if 0 < n <= FEW_IN_BLOCKS:
-        with generator.lock:
-            values = generator.ahead(n, unit_interval, 1) if single else generator.ahead(2 * n, _unit_interval_of_64, 2)
-        if values is not None:
-            return values.copy()
-    return unit_interval(generator.random(n) if single else generator.random64(n))
-
-
 def _unit_interval_of_64(words: np.ndarray) -> np.ndarray:
     """Convert pairs of 32-bit words to uniform float64 numbers."""
-    return unit_interval(of_64_bits(words.copy()))
+    return unit_interval(of_64_bits(words))
 
 
-def uniform(generator: Generator, n: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
-    """Draw from [low, high) (``cpu::uniform_kernel``); RuntimeError for bounds that are not finite or ordered."""
+SINGLE, DOUBLE = Law(1, unit_interval), Law(2, _unit_interval_of_64)
+
+
+def standard_uniform(dtype: np.dtype) -> Law:
+    """Uniform numbers in [0, 1), in float32 or float64 (``at::uniform_real_distribution``)."""
+    return SINGLE if dtype.itemsize == 4 else DOUBLE
+
+
+@lru_cache(LAWS)
+def uniform(dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> Law:
+    """Numbers in [low, high) (``cpu::uniform_kernel``); RuntimeError for bounds that are not finite or ordered."""
+    standard = standard_uniform(compute_dtype(dtype))
     if low == 0 and high == 1 and dtype.itemsize > 2:
-        return standard_uniform(generator, n, dtype)
+        return standard
     facts = float_facts(dtype)
     assert facts is not None
     _, largest, name = facts
@@ -78,9 +78,13 @@ def uniform(generator: Generator, n: int, dtype: np.dtype, low: float = 0.0, hig
                            f" to={high:g} and from={low:g} which result in to-from to exceed the limit")
     compute = compute_dtype(dtype)
     start, stop = compute.type(low), compute.type(high)
-    values = cast(affine(standard_uniform(generator, n, compute), stop - start, start), dtype)
-    np.copyto(values, dtype.type(start), where=values == dtype.type(stop))  # rounded up to the open bound
-    return values
+
+    def make(words: np.ndarray) -> np.ndarray:
+        values = cast(affine(standard.make(words), stop - start, start), dtype)
+        np.copyto(values, dtype.type(start), where=values == dtype.type(stop))  # rounded up to the open bound
+        return values
+
+    return Law(standard.words, make)
 
 
 def normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0,
@@ -94,7 +98,9 @@ def normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 0.0, std
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if n < 16 or not contiguous:
         return _normal_pairs(generator, n, mean, std, dtype)
-    return cast(affine(_normal_blocks(generator, n, dtype), std, mean), dtype)
+    if not n % 16 and dtype == np.float32:
+        return draw(generator, n, _normal_blocks(std, mean))
+    return cast(affine(_ragged_blocks(generator, n, dtype), std, mean), dtype)
 
 
 def log_normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 1.0, std: float = 2.0) -> np.ndarray:
@@ -104,92 +110,106 @@ def log_normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 1.0,
     return cast(libm(np.exp, _normal_pairs(generator, n, mean, std), dtype), dtype)
 
 
-def _normal_blocks(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
-    """Draw read-only standard normals in blocks; a ragged end redraws the last 16 (``normal_fill``)."""
+@lru_cache(LAWS)
+def _normal_blocks(std: float, mean: float) -> Law:
+    """Float32 normals, sixteen of as many words of 32 bits (``normal_fill``)."""
+    return Law(1, lambda words: affine(box_muller.blocks(unit_interval(words).reshape(-1, 16)), std, mean), 16)
+
+
+def _ragged_blocks(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
+    """Draw standard normals in blocks; a ragged end redraws the last 16 (``normal_fill``)."""
     compute = compute_dtype(dtype)
     tail = n % 16
-    if not tail and n <= FEW_IN_BLOCKS and compute == np.float32:
-        with generator.lock:
-            ahead = generator.ahead(n, _blocks, 16)
-        if ahead is not None:
-            return ahead
     discarded = tail if compute == dtype else 0  # of a half dtype, only whole blocks are drawn
-    u = standard_uniform(generator, n - tail + discarded + (16 if tail else 0), compute)
+    u = draw(generator, n - tail + discarded + (16 if tail else 0), standard_uniform(compute))
     if not tail:
         return box_muller.blocks(u.reshape(-1, 16)).reshape(-1)
     whole = n - tail
-    u[whole:whole + 16] = u[-16:]
-    made = box_muller.blocks(u[:whole + 16].reshape(-1, 16)).reshape(-1)
+    u = np.concatenate((u[:whole], u[-16:]))
+    made = box_muller.blocks(u.reshape(-1, 16)).reshape(-1)
     values = made[:n].copy()
     values[n - 16:] = made[whole:]
     return values
-
-
-def _blocks(words: np.ndarray) -> np.ndarray:
-    """Convert words of 32 bits to as many float32 normals, sixteen a row."""
-    return box_muller.blocks(unit_interval(words).reshape(-1, 16))
 
 
 def _normal_pairs(generator: Generator, n: int, mean: float, std: float, dtype: np.dtype = _FLOAT64) -> np.ndarray:
     """Draw normals in float64, one after the other (``at::normal_distribution<double>``)."""
     with generator.lock:
         kept = generator.next_normal
+        if kept is None and not n % 2:
+            return draw(generator, n, _pairs_of(dtype, mean, std))
         missing = n - (kept is not None)
         missing += missing % 2
-        values = generator.ahead(2 * missing, _pairs, 4) if 0 < missing <= FEW else None
-        if values is None:
-            values = _pairs(generator.random(2 * max(missing, 0))).reshape(-1)
+        values = draw(generator, max(missing, 0), PAIRS)
         if kept is not None:
             values = np.concatenate(([kept], values))
         if len(values) > n:
             values, generator.next_normal = values[:n], float(values[n])
         elif kept is not None:
             generator.next_normal = None
+    return _scaled(values, dtype, mean, std)
+
+
+def _scaled(values: np.ndarray, dtype: np.dtype, mean: float, std: float) -> np.ndarray:
     if std == 1 and mean == 0 and dtype.kind == "f" and dtype.itemsize > 2:
         return values.astype(dtype)
     return cast(affine(values, std, mean), dtype)
 
 
+@lru_cache(LAWS)
+def _pairs_of(dtype: np.dtype, mean: float, std: float) -> Law:
+    return Law(2, lambda words: _scaled(_pairs(words), dtype, mean, std), 4)
+
+
 def _pairs(words: np.ndarray) -> np.ndarray:
     """Convert groups of four 32-bit words to pairs of float64 normals."""
-    u = unit_interval(of_64_bits(words.copy())).reshape(-1, 2)
+    u = _unit_interval_of_64(words).reshape(-1, 2)
     radius, angle = np.sqrt(-2 * libm(np.log1p, -u[:, 1], _FLOAT64)), box_muller.TWO_PI * u[:, 0]
     return np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1)
+
+
+PAIRS = Law(2, _pairs, 4)
 
 
 # -- from one uniform each ------------------------------------------------------------------------------
 
 
-def exponential(generator: Generator, n: int, dtype: np.dtype, rate: float = 1.0) -> np.ndarray:
-    """Draw exponential numbers (``at::exponential_distribution<double>``); RuntimeError if rate <= 0."""
+@lru_cache(LAWS)
+def exponential(dtype: np.dtype, rate: float = 1.0) -> Law:
+    """Exponential numbers (``at::exponential_distribution<double>``); RuntimeError if rate <= 0."""
     if not rate > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
-    u = standard_uniform(generator, n, _FLOAT64)
-    return cast(-1.0 / rate * libm(np.log1p, -u, dtype), dtype)
+    return Law(2, lambda words: cast(-1.0 / rate * libm(np.log1p, -_unit_interval_of_64(words), dtype), dtype))
 
 
-def cauchy(generator: Generator, n: int, dtype: np.dtype, median: float = 0.0, sigma: float = 1.0) -> np.ndarray:
-    """Draw Cauchy numbers (``cauchy_``, ``at::cauchy_distribution<double>``); RuntimeError if sigma <= 0."""
+@lru_cache(LAWS)
+def cauchy(dtype: np.dtype, median: float = 0.0, sigma: float = 1.0) -> Law:
+    """Cauchy numbers (``cauchy_``, ``at::cauchy_distribution<double>``); RuntimeError if sigma <= 0."""
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
-    u = standard_uniform(generator, n, _FLOAT64)
-    return cast(affine(libm(np.tan, math.pi * (u - 0.5), dtype), sigma, median), dtype)
+    return Law(2, lambda words: cast(affine(libm(np.tan, math.pi * (_unit_interval_of_64(words) - 0.5), dtype), sigma,
+                                            median), dtype))
 
 
-def geometric(generator: Generator, n: int, dtype: np.dtype, p: float) -> np.ndarray:
-    """Draw trials up to a success (``at::geometric_distribution<double>``); RuntimeError unless 0 < p < 1."""
+@lru_cache(LAWS)
+def geometric(dtype: np.dtype, p: float) -> Law:
+    """Trials up to a success (``at::geometric_distribution<double>``); RuntimeError unless 0 < p < 1."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-    u = standard_uniform(generator, n, _FLOAT64)
-    with np.errstate(divide="ignore"):  # log(0) is -inf
-        return cast(np.ceil(np.log(u) / math.log1p(-p)), dtype)
+
+    @np.errstate(divide="ignore")  # log(0) is -inf
+    def make(words: np.ndarray) -> np.ndarray:
+        return cast(np.ceil(np.log(_unit_interval_of_64(words)) / math.log1p(-p)), dtype)
+
+    return Law(2, make)
 
 
-def bernoulli(generator: Generator, n: int, p: float = 0.5) -> np.ndarray:
-    """Draw booleans, true with probability p (``at::bernoulli_distribution<double>``); RuntimeError outside [0, 1]."""
+@lru_cache(LAWS)
+def bernoulli(p: float = 0.5) -> Law:
+    """Booleans, true with probability p (``at::bernoulli_distribution<double>``); RuntimeError outside [0, 1]."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    return standard_uniform(generator, n, _FLOAT64) < p
+    return Law(2, lambda words: _unit_interval_of_64(words) < p)
 
 
 def bernoulli_tensor(generator: Generator, p: np.ndarray) -> np.ndarray:
@@ -197,7 +217,7 @@ def bernoulli_tensor(generator: Generator, p: np.ndarray) -> np.ndarray:
     if not np.all((p >= 0) & (p <= 1)):
         raise RuntimeError("bernoulli: Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     compute = compute_dtype(p.dtype)
-    return standard_uniform(generator, p.size, compute) < p.ravel().astype(compute, copy=False)
+    return draw(generator, p.size, standard_uniform(compute)) < p.ravel().astype(compute, copy=False)
 
 
 def multinomial(generator: Generator, probabilities: np.ndarray, n: int, replacement: bool) -> np.ndarray:
@@ -215,7 +235,7 @@ def multinomial(generator: Generator, probabilities: np.ndarray, n: int, replace
         return _multinomial_with_replacement(generator, probabilities, n)
     # Of the keys p / q with exponential q, the n largest are a sample (Gumbel's trick).
     keys = empty_like(probabilities)
-    fill(keys, exponential(generator, keys.size, keys.dtype))
+    fill(keys, draw(generator, keys.size, exponential(keys.dtype)))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         keys = (probabilities / keys).astype(np.float64)
     return keys.argmax(axis=1)[:, None] if n == 1 else np.argsort(-keys, axis=1, kind="stable")[:, :n]
@@ -224,7 +244,7 @@ def multinomial(generator: Generator, probabilities: np.ndarray, n: int, replace
 def _multinomial_with_replacement(generator: Generator, probabilities: np.ndarray, n: int) -> np.ndarray:
     cumulative = np.cumsum(probabilities, axis=1, dtype=compute_dtype(probabilities.dtype))
     cumulative /= cumulative[:, -1:].copy()
-    u = standard_uniform(generator, len(cumulative) * n, _FLOAT64).reshape(len(cumulative), n)
+    u = draw(generator, len(cumulative) * n, DOUBLE).reshape(len(cumulative), n)
     samples = np.empty(u.shape, np.int64)
     for row, row_cumulative, row_u in zip(samples, cumulative.astype(np.float64), u, strict=True):
         row[:] = row_cumulative.searchsorted(row_u)

@@ -16,6 +16,7 @@ from ...common.elements import Looped, chained
 from ...common.half import converted as as_dtype, number_in
 from ...random import sampling
 from ...random.default import default_generator
+from ...random.laws import draw
 from ..precision import is_half, to_opmath
 from . import AT_ONCE, CPU_KERNELS
 from .comparison import INTEGERS, chosen, clamped, extreme
@@ -267,7 +268,8 @@ def rrelu_with_noise(x: Any, noise: Any, lower: Any, upper: Any, training: bool 
     drawn = np.less_equal(x, 0)
     noise[...] = 1
     count = int(np.count_nonzero(drawn))
-    noise[drawn] = sampling.uniform(generator or default_generator, count, np.dtype(np.float64), lower, upper)
+    law = sampling.uniform(np.dtype(np.float64), lower, upper)
+    noise[drawn] = draw(generator or default_generator, count, law)
     return x * to_opmath(noise)
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -12,49 +13,80 @@ from ...._dtype import DType, from_numpy_dtype, get_default_dtype, int64
 from ...random import integers, rejection, sampling
 from ...random.default import default_generator
 from ...random.generator import Generator
+from ...random.laws import Law, draw
+from ..rows import Prepared
 from ..windows import Ints
 from . import AT_ONCE, CPU_KERNELS
 
-Sampler = Callable[..., np.ndarray]
+#: A law for a dtype and parameters.
+LawOf = Callable[..., Law]
 FEW = 1 << 6  #: most elements that are drawn in one call
 
 
-def put(out: np.ndarray, generator: Generator | None, sample: Sampler, *parameters: Any) -> np.ndarray:
-    """Fill ``out`` with ``sample(generator, n, dtype, *parameters)``; a complex number is two real ones."""
-    if _is_complex(out):
-        out = out[..., None].view(f"f{out.itemsize // 2}")
-    sampling.fill(out, sample(generator or default_generator, out.size, out.dtype, *parameters))
+def reals_of(out: np.ndarray) -> np.ndarray:
+    """Return an array of twice as many real numbers, if they are complex."""
+    kind = out.dtype.kind
+    is_complex = kind == "c" or (kind not in "fiub" and out.dtype.name == "complex32")  # ml_dtypes chooses its kind
+    return out[..., None].view(f"f{out.itemsize // 2}") if is_complex else out
+
+
+def put(out: np.ndarray, generator: Generator | None, law: LawOf, *parameters: Any) -> np.ndarray:
+    """Fill ``out`` with numbers of a law."""
+    reals = reals_of(out)
+    sampling.fill(reals, draw(generator or default_generator, reals.size, law(reals.dtype, *parameters)))
     return out
 
 
-def _is_complex(array: np.ndarray) -> bool:
-    kind = array.dtype.kind
-    return kind == "c" or (kind not in "fiub" and array.dtype.name == "complex32")  # ml_dtypes chooses its kind
-
-
-def drawn(sample: Sampler, *defaults: Any) -> Callable[..., Any]:
-    """Return a row that fills an array with samples; ``defaults`` are the sampler's parameters' defaults."""
-
-    def row(out: np.ndarray, *given: Any) -> np.ndarray:
+def drawn(law: LawOf, *defaults: Any) -> Prepared:
+    """Return a row that fills an array with numbers; ``defaults`` are those of the law's parameters."""
+    def plain(out: np.ndarray, *given: Any) -> np.ndarray:
         *parameters, generator = (*given, *(*defaults, None)[len(given):])
-        return put(out, generator, sample, *parameters)
+        return put(out, generator, law, *parameters)
 
-    return row
+    def prepare(out: np.ndarray, *given: Any) -> Callable[[np.ndarray], None] | None:
+        *parameters, generator = (*given, *(*defaults, None)[len(given):])
+        if generator is not None or not few(out.shape) or not out.flags.c_contiguous or reals_of(out) is not out:
+            return None
+        return partial(writing, law(out.dtype, *parameters), out.size, out.shape)
+
+    return Prepared(prepare, 1, plain)
 
 
-def normal_(out: np.ndarray, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> None:
-    if _is_complex(out):  # both parts share the variance
+def writing(law: Law, count: int, shape: Ints, out: np.ndarray) -> None:
+    """Fill a contiguous array with few numbers from the default generator."""
+    out[...] = draw(default_generator, count, law).reshape(shape)
+
+
+def normal_(out: np.ndarray, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> np.ndarray:
+    reals = reals_of(out)
+    if reals is not out:  # both parts share the variance
         std /= math.sqrt(2)
-    put(out, generator, sampling.normal, mean, std, out.flags.c_contiguous)
+    sampling.fill(reals, sampling.normal(generator or default_generator, reals.size, reals.dtype, mean, std,
+                                         out.flags.c_contiguous))
+    return out
 
 
-def bernoulli_(out: np.ndarray, p: float = 0.5, generator: Generator | None = None) -> np.ndarray:
-    return put(out, generator, lambda g, n, dtype: sampling.bernoulli(g, n, p))
+def log_normal_(out: np.ndarray, mean: float = 1.0, std: float = 2.0, generator: Generator | None = None) -> np.ndarray:
+    sampling.fill(out, sampling.log_normal(generator or default_generator, out.size, out.dtype, mean, std))
+    return out
+
+
+def prepare_normal(out: np.ndarray, mean: float = 0.0, std: float = 1.0,
+                   generator: Generator | None = None) -> Callable[[np.ndarray], None] | None:
+    count, shape, dtype = few(out.shape), out.shape, out.dtype
+    if generator is not None or not count or not out.flags.c_contiguous or dtype.char not in "fd":
+        return None
+
+    def write(out: np.ndarray) -> None:
+        out[...] = sampling.normal(default_generator, count, dtype, mean, std).reshape(shape)
+
+    return write
 
 
 def bernoulli_tensor(out: np.ndarray, p: np.ndarray, generator: Generator | None = None) -> np.ndarray:
     p = np.broadcast_to(p, out.shape).transpose(sampling.memory_order(out))
-    return put(out, generator, lambda g, n, dtype: sampling.bernoulli_tensor(g, p))
+    sampling.fill(out, sampling.bernoulli_tensor(generator or default_generator, p))
+    return out
 
 
 def multinomial(p: np.ndarray, n: int, replacement: bool = False, generator: Generator | None = None) -> np.ndarray:
@@ -84,15 +116,26 @@ def native_dropout(x: np.ndarray, p: float, train: bool | None) -> tuple[np.ndar
         mask.fill(True)
         return x.copy(), mask
     if x.size:
-        bernoulli_(mask, 1 - p)
+        sampling.fill(mask, draw(default_generator, mask.size, sampling.bernoulli(1 - p)))
     return x * mask * x.dtype.type(0.0 if p == 1 else 1 / (1 - p)), mask
 
 
+def prepare_bernoulli(p: np.ndarray, generator: Generator | None = None) -> Callable[[np.ndarray], np.ndarray] | None:
+    """Prepare to draw few zeros and ones, by one comparison if all probabilities are in range."""
+    if generator is not None or not few(p.shape) or p.dtype.char not in "fd" or not p.flags.c_contiguous:
+        return None
+    law, bits, most = sampling.standard_uniform(p.dtype), np.dtype(f"u{p.itemsize}"), p.dtype.type(1).view(
+        f"u{p.itemsize}")
+
+    def run(p: np.ndarray) -> np.ndarray:
+        if p.view(bits).max() > most:  # a sign is the highest bit, and NaN has the highest exponent
+            return bernoulli(p)
+        return (draw(default_generator, p.size, law).reshape(p.shape) < p).astype(p.dtype)
+
+    return run
+
+
 def bernoulli(p: np.ndarray, generator: Generator | None = None) -> np.ndarray:
-    """Draw zeros and ones; few by one comparison, if all probabilities are in range."""
-    if 0 < p.size <= FEW and p.dtype.char in "fd" and p.flags.c_contiguous and ((p >= 0) & (p <= 1)).all():
-        draws = sampling.standard_uniform(generator or default_generator, p.size, p.dtype)
-        return (draws.reshape(p.shape) < p).astype(p.dtype)
     return bernoulli_tensor(np.empty(p.shape, p.dtype), p, generator)
 
 
@@ -104,28 +147,38 @@ def few(size: Ints) -> int:
     return count if count <= FEW else 0
 
 
-def numbers(sample: Sampler, first: float, second: float) -> Callable[..., Any]:
-    """Return a function that prepares drawing a few numbers with two parameters from the default generator."""
+def numbers(bind: Callable[[int, np.dtype], Callable[[], np.ndarray]]) -> Callable[..., Any]:
+    """Return a function that prepares drawing a few numbers from the default generator, given what draws so many of a
+    dtype.
+    """
     def prepare(size: Ints, dtype: DType | None = None, *options: Any) -> Callable[[], np.ndarray] | None:
         kind, count = (dtype or get_default_dtype()).np, few(size)
         if kind.char not in "fd" or not count:
             return None
-        if len(size) == 1:
-            return lambda: sample(default_generator, count, kind, first, second)
-        return lambda: sample(default_generator, count, kind, first, second).reshape(size)
+        sample = bind(count, kind)
+        return sample if len(size) == 1 else lambda: sample().reshape(size)
 
     return prepare
 
 
-def numbers_like(sample: Sampler, first: float, second: float) -> Callable[..., Any]:
+def numbers_like(bind: Callable[[int, np.dtype], Callable[[], np.ndarray]]) -> Callable[..., Any]:
     """Return a function that prepares drawing a few numbers in the shape and dtype of an array."""
-    prepare = numbers(sample, first, second)
+    prepare = numbers(bind)
 
     def prepare_like(x: np.ndarray, dtype: DType | None = None, *options: Any) -> Callable[..., np.ndarray] | None:
-        draw = prepare(x.shape, dtype or from_numpy_dtype(x.dtype))
-        return draw and (lambda x: draw())
+        sample = prepare(x.shape, dtype or from_numpy_dtype(x.dtype))
+        return sample and (lambda x: sample())
 
     return prepare_like
+
+
+def uniforms(count: int, kind: np.dtype) -> Callable[[], np.ndarray]:
+    law = sampling.standard_uniform(kind)
+    return lambda: draw(default_generator, count, law).copy()
+
+
+def normals(count: int, kind: np.dtype) -> Callable[[], np.ndarray]:
+    return lambda: sampling.normal(default_generator, count, kind).copy()
 
 
 def randint(low: int, high: int, size: Ints, dtype: DType | None = None,
@@ -133,7 +186,8 @@ def randint(low: int, high: int, size: Ints, dtype: DType | None = None,
     count = few(size)
     if dtype not in (None, int64) or not -1 << 31 <= low < high < 1 << 31 or not count:
         return None
-    return lambda: integers.random_from_to(default_generator, count, int64.np, low, high).reshape(size)
+    law = integers.random_from_to(int64.np, low, high)
+    return lambda: draw(default_generator, count, law).copy().reshape(size)
 
 
 def randperm(n: int, dtype: DType | None = None, *options: Any) -> Callable[[], np.ndarray] | None:
@@ -142,27 +196,29 @@ def randperm(n: int, dtype: DType | None = None, *options: Any) -> Callable[[], 
 
 AT_ONCE.add(randperm)
 AT_ONCE.update({
-    "rand": numbers(sampling.uniform, 0.0, 1.0),
-    "randn": numbers(sampling.normal, 0.0, 1.0),
-    "rand_like": numbers_like(sampling.uniform, 0.0, 1.0),
-    "randn_like": numbers_like(sampling.normal, 0.0, 1.0),
+    "rand": numbers(uniforms),
+    "randn": numbers(normals),
+    "rand_like": numbers_like(uniforms),
+    "randn_like": numbers_like(normals),
     "randint": lambda high, size, *options: randint(0, high, size, *options),
     "randint.low": randint,
 })
-CPU_KERNELS.add(normal_, multinomial, binomial, native_dropout)
+CPU_KERNELS.add(multinomial, binomial, native_dropout)
 CPU_KERNELS.update({
+    "normal_": Prepared(prepare_normal, 1, normal_),
     "uniform_": drawn(sampling.uniform, 0.0, 1.0),
     "random_": drawn(integers.random),
     "random_.from": drawn(integers.random_from_to, 0, None),
-    "random_.to": drawn(lambda generator, n, dtype, high: integers.random_from_to(generator, n, dtype, 0, high), None),
-    "bernoulli_.float": bernoulli_,
+    "random_.to": drawn(lambda dtype, high: integers.random_from_to(dtype, 0, high), None),
+    "bernoulli_.float": drawn(lambda dtype, p: sampling.bernoulli(p), 0.5),
     "bernoulli_.Tensor": bernoulli_tensor,
     "exponential_": drawn(sampling.exponential, 1.0),
     "geometric_": drawn(sampling.geometric, None),
     "cauchy_": drawn(sampling.cauchy, 0.0, 1.0),
-    "log_normal_": drawn(sampling.log_normal, 1.0, 2.0),
-    "bernoulli": bernoulli,
-    "bernoulli.p": lambda x, p, generator=None: bernoulli_(np.empty(x.shape, x.dtype), p, generator),
+    "log_normal_": log_normal_,
+    "bernoulli": Prepared(prepare_bernoulli, 1, bernoulli),
+    "bernoulli.p": lambda x, p, generator=None: put(
+        np.empty(x.shape, x.dtype), generator, lambda dtype: sampling.bernoulli(p)),
     "_standard_gamma": standard_gamma,
     "_sample_dirichlet": sample_dirichlet,
     "poisson": lambda rate, generator=None: rejection.poisson(generator or default_generator, rate),
