@@ -21,14 +21,26 @@ class GuardOnDataDependentSymNode(RuntimeError):
         self.cond = cond
 
 
-class SymInt:
-    """An integer expression that is computed with like an int (``torch.SymInt``)."""
+class _Number:
+    """A number that a node computes."""
 
     __slots__ = ("__weakref__", "node")
-    __module__ = "mindtorch"  # where pickles find it
 
     def __init__(self, node: Any) -> None:
         self.node = node
+
+    def __repr__(self) -> str:
+        return self.node._graph_repr()
+
+    def _sympy_(self) -> Any:
+        return self.node.expr
+
+
+class SymInt(_Number):
+    """An integer expression that is computed with like an int (``torch.SymInt``)."""
+
+    __slots__ = ()
+    __module__ = "mindtorch"  # where pickles find it
 
     def __bool__(self) -> bool:
         return bool(self != 0)
@@ -54,12 +66,6 @@ class SymInt:
             return hash(self.node.nested_int())
         raise TypeError("unhashable type: non-nested SymInt")
 
-    def __repr__(self) -> str:
-        return self.node._graph_repr()
-
-    def _sympy_(self) -> Any:
-        return self.node.expr
-
     def as_integer_ratio(self) -> tuple[SymInt, int]:
         """Return the number as a fraction (``torch.SymInt.as_integer_ratio``)."""
         return self, 1
@@ -73,14 +79,11 @@ class SymInt:
         return self
 
 
-class SymFloat:
+class SymFloat(_Number):
     """A floating point expression that is computed with like a float (``torch.SymFloat``)."""
 
-    __slots__ = ("__weakref__", "node")
+    __slots__ = ()
     __module__ = "mindtorch"  # where pickles find it
-
-    def __init__(self, node: Any) -> None:
-        self.node = node
 
     def __bool__(self) -> bool:
         return bool(self != 0)
@@ -99,12 +102,6 @@ class SymFloat:
     def __hash__(self) -> int:
         return hash(float(self))
 
-    def __repr__(self) -> str:
-        return self.node._graph_repr()
-
-    def _sympy_(self) -> Any:
-        return self.node.expr
-
     def as_integer_ratio(self) -> tuple[int, int]:
         """Return the value as a fraction, which leaves a guard (``torch.SymFloat.as_integer_ratio``)."""
         return float(self).as_integer_ratio()
@@ -118,14 +115,11 @@ class SymFloat:
         return float(self).hex()
 
 
-class SymBool:
+class SymBool(_Number):
     """A condition on sizes. Its truth leaves a guard (``torch.SymBool``)."""
 
-    __slots__ = ("__weakref__", "node")
+    __slots__ = ()
     __module__ = "mindtorch"  # where pickles find it
-
-    def __init__(self, node: Any) -> None:
-        self.node = node
 
     def __bool__(self) -> bool:
         return self.node.bool_()
@@ -146,12 +140,6 @@ class SymBool:
 
     def __hash__(self) -> int:
         return hash(bool(self))
-
-    def __repr__(self) -> str:
-        return self.node._graph_repr()
-
-    def _sympy_(self) -> Any:
-        return self.node.expr
 
 
 SYMBOLIC: frozenset[Any] = frozenset({SymInt, SymFloat, SymBool})

@@ -47,6 +47,7 @@ class Module(HookedCall, State):
     """
 
     __constants__: tuple[str, ...] = ()  #: the names of the settings
+    _shown: tuple[str, ...] = ()  #: the names of those that a repr shows
     dump_patches = False
     call_super_init = False
     training: bool
@@ -504,7 +505,7 @@ class Module(HookedCall, State):
 
     def extra_repr(self) -> str:
         """Return the text between a repr's parentheses; subclasses define it (``torch.nn.Module.extra_repr``)."""
-        return ""
+        return ", ".join([f"{name}={getattr(self, name)}" for name in self._shown])
 
     def __repr__(self) -> str:
         extra = self.extra_repr()

@@ -261,7 +261,7 @@ class Softplus(_Activation):
 class PReLU(Module):
     """Applies ``LeakyReLU`` with a learnt slope, or with one per channel of (N, C, ...) (``torch.nn.PReLU``)."""
 
-    __constants__ = ("num_parameters",)
+    __constants__ = _shown = ("num_parameters",)
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
@@ -275,14 +275,11 @@ class PReLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.prelu(input, self.weight)
 
-    def extra_repr(self) -> str:
-        return f"num_parameters={self.num_parameters}"
-
 
 class _OverDim(Module):
     """A softmax: its warning about a missing dimension points at the caller of the module."""
 
-    __constants__ = ("dim",)
+    __constants__ = _shown = ("dim",)
     function: Callable[..., Tensor]
 
     def __init__(self, dim: int | None = None) -> None:
@@ -291,9 +288,6 @@ class _OverDim(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return self.function(input, self.dim, 5)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
 
 
 class Softmax(_OverDim):

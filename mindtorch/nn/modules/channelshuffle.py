@@ -9,7 +9,7 @@ from ..module import Module
 class ChannelShuffle(Module):
     """Takes the channels of all ``groups`` in turn (``torch.nn.ChannelShuffle``)."""
 
-    __constants__ = ("groups",)
+    __constants__ = _shown = ("groups",)
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -17,6 +17,3 @@ class ChannelShuffle(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.channel_shuffle(input, self.groups)
-
-    def extra_repr(self) -> str:
-        return f"groups={self.groups}"

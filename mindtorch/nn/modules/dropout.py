@@ -9,7 +9,7 @@ from ..module import Module
 
 
 class _DropoutNd(Module):
-    __constants__ = ("p", "inplace")
+    __constants__ = _shown = ("p", "inplace")
     function: Callable[..., Tensor]
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
@@ -20,9 +20,6 @@ class _DropoutNd(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return self.function(input, self.p, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
 
 
 class Dropout(_DropoutNd):

@@ -11,7 +11,7 @@ from ..module import Module
 class Flatten(Module):
     """Merges the dimensions from ``start_dim`` to ``end_dim`` into one (``torch.nn.Flatten``)."""
 
-    __constants__ = ("start_dim", "end_dim")
+    __constants__ = _shown = ("start_dim", "end_dim")
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -20,14 +20,11 @@ class Flatten(Module):
     def forward(self, input: Tensor) -> Tensor:
         return input.flatten(self.start_dim, self.end_dim)
 
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
-
 
 class Unflatten(Module):
     """Splits dimension ``dim`` into several (``torch.nn``); TypeError if the sizes are not a tuple or list of ints."""
 
-    __constants__ = ("dim", "unflattened_size")
+    __constants__ = _shown = ("dim", "unflattened_size")
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
@@ -46,6 +43,3 @@ class Unflatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return input.unflatten(self.dim, self.unflattened_size)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -11,7 +11,7 @@ from ..module import Module
 class Fold(Module):
     """Adds up columns of ``Unfold`` where they came from, (N, C·kh·kw, L) to (N, C, *output_size) (``torch.nn``)."""
 
-    __constants__ = ("output_size", "kernel_size", "dilation", "padding", "stride")
+    __constants__ = _shown = ("output_size", "kernel_size", "dilation", "padding", "stride")
 
     def __init__(self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
                  stride: Any = 1) -> None:
@@ -22,15 +22,11 @@ class Fold(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 
-    def extra_repr(self) -> str:
-        return (f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
-                f"padding={self.padding}, stride={self.stride}")
-
 
 class Unfold(Module):
     """Turns sliding windows of images into columns, (N, C, H, W) to (N, C·kh·kw, L) (``torch.nn.Unfold``)."""
 
-    __constants__ = ("kernel_size", "dilation", "padding", "stride")
+    __constants__ = _shown = ("kernel_size", "dilation", "padding", "stride")
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()
@@ -38,7 +34,3 @@ class Unfold(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
-
-    def extra_repr(self) -> str:
-        return (f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
-                f"stride={self.stride}")

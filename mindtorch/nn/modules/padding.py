@@ -28,7 +28,7 @@ class _PadNd(Module):
 
 
 class _ConstantPadNd(Module):
-    __constants__ = ("padding", "value")
+    __constants__ = _shown = ("padding", "value")
     dims: int
 
     def __init__(self, padding: Any, value: float) -> None:
@@ -37,9 +37,6 @@ class _ConstantPadNd(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, "constant", self.value)
-
-    def extra_repr(self) -> str:
-        return f"padding={self.padding}, value={self.value}"
 
 
 class _ZeroPadNd(_ConstantPadNd):

@@ -9,7 +9,7 @@ from ..module import Module
 class PixelShuffle(Module):
     """Moves channels to pixels: (*, C r^2, H, W) to (*, C, H r, W r), for r = ``upscale_factor`` (``torch.nn``)."""
 
-    __constants__ = ("upscale_factor",)
+    __constants__ = _shown = ("upscale_factor",)
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -18,14 +18,11 @@ class PixelShuffle(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.pixel_shuffle(input, self.upscale_factor)
 
-    def extra_repr(self) -> str:
-        return f"upscale_factor={self.upscale_factor}"
-
 
 class PixelUnshuffle(Module):
     """Moves pixels to channels: (*, C, H r, W r) to (*, C r^2, H, W), for r = ``downscale_factor`` (``torch.nn``)."""
 
-    __constants__ = ("downscale_factor",)
+    __constants__ = _shown = ("downscale_factor",)
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -33,6 +30,3 @@ class PixelUnshuffle(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.pixel_unshuffle(input, self.downscale_factor)
-
-    def extra_repr(self) -> str:
-        return f"downscale_factor={self.downscale_factor}"

@@ -12,6 +12,7 @@ from ..module import Module
 
 class _MaxPoolNd(Module):
     __constants__ = ("kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode")
+    _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                  return_indices: bool = False, ceil_mode: bool = False) -> None:
@@ -19,10 +20,6 @@ class _MaxPoolNd(Module):
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
         self.padding, self.dilation = padding, dilation
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
-
-    def extra_repr(self) -> str:
-        return (f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
-                f"dilation={self.dilation}, ceil_mode={self.ceil_mode}")
 
 
 class MaxPool1d(_MaxPoolNd):
@@ -50,7 +47,7 @@ class MaxPool3d(_MaxPoolNd):
 
 
 class _MaxUnpoolNd(Module):
-    __constants__ = ("kernel_size", "stride", "padding")
+    __constants__ = _shown = ("kernel_size", "stride", "padding")
     dims: int
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
@@ -58,9 +55,6 @@ class _MaxUnpoolNd(Module):
         full = ntuple(self.dims)
         self.kernel_size, self.stride = full(kernel_size), full(kernel_size if stride is None else stride)
         self.padding = full(padding)
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
@@ -94,9 +88,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
 class _AvgPoolNd(Module):
     __constants__: tuple[str, ...] = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad")
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+    _shown = ("kernel_size", "stride", "padding")
 
 
 class AvgPool1d(_AvgPoolNd):
@@ -193,15 +185,11 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
 # -- power averages ----------------------------------------------------------------------------------------------------
 
 class _LPPoolNd(Module):
-    __constants__ = ("norm_type", "kernel_size", "stride", "ceil_mode")
+    __constants__ = _shown = ("norm_type", "kernel_size", "stride", "ceil_mode")
 
     def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
         super().__init__()
         self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
-
-    def extra_repr(self) -> str:
-        return (f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
-                f"ceil_mode={self.ceil_mode}")
 
 
 class LPPool1d(_LPPoolNd):
@@ -229,13 +217,11 @@ class LPPool3d(_LPPoolNd):
 
 class _AdaptiveMaxPoolNd(Module):
     __constants__ = ("output_size", "return_indices")
+    _shown = ("output_size",)
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
         self.output_size, self.return_indices = output_size, return_indices
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
@@ -266,14 +252,11 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
 
 class _AdaptiveAvgPoolNd(Module):
-    __constants__ = ("output_size",)
+    __constants__ = _shown = ("output_size",)
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
         self.output_size = output_size
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
