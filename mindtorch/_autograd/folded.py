@@ -51,8 +51,6 @@ Kernel = Callable[..., Any]
 #: An input that the composite's operators save, its version, and its array, None if its memory may be replaced.
 Given = tuple[Any, int, Any]
 PLAIN = {float32, float64}  #: the dtypes in which NumPy computes as PyTorch does
-#: The state of a thread that records operators and notifies nothing.
-UNSEEN = {**UNTOUCHED, "function_off": ALL_OFF, "parts": []}
 LINEAR, T, MM, ADDMM = registry["linear"], registry["t"], registry["mm"], registry["addmm"]
 EXPAND, VIEW, RESHAPE_ALIAS = registry["expand"], registry["view"], registry["_reshape_alias"]
 CLONE, UNSAFE_VIEW, BMM, MATMUL = registry["clone"], registry["_unsafe_view"], registry["bmm"], registry["matmul"]
@@ -129,7 +127,7 @@ class Folded(Node):
         given: Any = self.saved and self.saved[0]
         inputs: list[Any] = []
         written: list[tuple[list[Any], int]] = []
-        with switched(**{name: value for name, value in UNSEEN.items() if getattr(local, name) is not value}):
+        with unseen():
             try:
                 for i, shape in enumerate(self.shapes):
                     if shape is not None and given is not None:
@@ -140,6 +138,12 @@ class Folded(Node):
             finally:
                 for cell, version in reversed(written):
                     cell[0] = version
+
+
+def unseen() -> switched:
+    """Return a block that records operators without notifying anything."""
+    other = {name: UNTOUCHED[name] for name, value in local.__dict__.items() if UNTOUCHED.get(name, value) is not value}
+    return switched(**{**other, "function_off": ALL_OFF, "parts": []})
 
 
 def before(given: Given, edge: Edge | None, written: list[tuple[list[Any], int]]) -> Any:

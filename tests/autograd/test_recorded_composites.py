@@ -1,9 +1,11 @@
 """``linear``, ``cross_entropy`` and ``matmul``, which are composites: their nodes and gradients are PyTorch's."""
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -50,6 +52,16 @@ def gradients(t, value, *leaves):
     """Those of leaves, rounded, with their strides."""
     value.sum().backward()
     return [(t.round(leaf.grad, decimals=4).tolist(), leaf.grad.stride()) for leaf in leaves]
+
+
+def test_looking_at_a_node_keeps_no_tensor_of_an_observed_call() -> None:
+    with mindtorch.observe():
+        out, x, *_ = layer(mindtorch)
+        kept = weakref.ref(x)
+        assert out.grad_fn.name() == "AddmmBackward0"
+    del out, x, _
+    gc.collect()
+    assert kept() is None
 
 
 def test_nodes_are_those_of_the_operators_also_after_the_backward_pass() -> None:
