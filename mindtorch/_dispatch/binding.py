@@ -28,7 +28,7 @@ from .local import local
 from .registry import Operator, registry
 from .schema import REQUIRED, Parameter
 from .signature import annotations_of, document, merged, returned
-from .torch_function import PLAIN, asked, handle, overridable, overriding, remembered
+from .torch_function import MISSING, PLAIN, asked, handle, overridable, overriding, present, remembered
 
 NUMBERS = (bool, int, float, complex)
 ALIASES = {"input": "self", "axis": "dim", "axes": "dim", "keepdims": "keepdim", "x1": "self", "x2": "other",
@@ -444,14 +444,6 @@ def _as_method(function: Callable[..., Any], place: int) -> Callable[..., Any]:
     return method
 
 
-MISSING = object()  #: an argument that is not given
-
-
-def _present(*args: Any) -> tuple[Any, ...]:
-    """Return the arguments that are given."""
-    return tuple([arg for arg in args if arg is not MISSING])
-
-
 def make_function(name: str, method: bool = False, packet: Packet = None) -> Callable[..., Any]:
     """Return the function, or the method, that calls a packet; ``packet`` replaces the overloads of that name.
 
@@ -465,7 +457,7 @@ def make_function(name: str, method: bool = False, packet: Packet = None) -> Cal
         kinds: Any
         try:  # spelled out for few arguments: to pack and unpack them takes as long as the look-up
             if kwargs:
-                args = (first,) if second is MISSING is not first else _present(first, second, third, *more)
+                args = (first,) if second is MISSING is not first else present(first, second, third, *more)
                 given = (*args, *kwargs.values())
                 if (call := resolved.get(kinds := (*map(type, given), *kwargs))) is not None:
                     return call(*given)
@@ -481,9 +473,9 @@ def make_function(name: str, method: bool = False, packet: Packet = None) -> Cal
             elif (call := resolved.get(kinds := tuple(map(type, (first, second, third, *more))))) is not None:
                 return call(first, second, third, *more)
         except Exception:
-            check_countable(name, _present(first, second, third, *more), kwargs, method, packet)
+            check_countable(name, present(first, second, third, *more), kwargs, method, packet)
             raise
-        return first_call(_present(first, second, third, *more), kwargs, kinds)
+        return first_call(present(first, second, third, *more), kwargs, kinds)
 
     def first_call(args: tuple[Any, ...], kwargs: dict[str, Any], kinds: Any = None) -> Any:
         """Call the overload that takes the arguments, and keep its binder for arguments of these kinds."""

@@ -34,6 +34,14 @@ PLAIN: set[type] = {bool, int, float, complex, str, slice, type(None), type(Elli
 _modes = 0
 
 
+MISSING = object()  #: an argument that is not given, of functions that are written out for few
+
+
+def present(*args: Any) -> tuple[Any, ...]:
+    """Return the arguments that are given."""
+    return tuple([arg for arg in args if arg is not MISSING])
+
+
 def disabled_torch_function(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Call the function without classes' ``__torch_function__`` (``torch._C._disabled_torch_function_impl``)."""
     with DisableTorchFunctionSubclass():
@@ -162,7 +170,13 @@ def overridable(function: Callable[..., Any], creates: bool = False, refuses: bo
             return function(*args, **kwargs)
         return handle(call, found, *(in_full(function, args, kwargs) if in_python else (args, kwargs)))
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(first: Any = MISSING, second: Any = MISSING, /, *more: Any, **kwargs: Any) -> Any:
+        if not (kwargs or more or dispatcher.mode & FUNCTION) and first.__class__ in PLAIN:
+            if second is MISSING:
+                return function(first)
+            if second.__class__ in PLAIN:
+                return function(first, second)
+        args = (first,) if second is MISSING is not first else present(first, second, *more)
         if dispatcher.mode & FUNCTION or (kwargs and not PLAIN.issuperset(map(type, kwargs.values()))):
             return ask(args, kwargs)
         if not PLAIN.issuperset(map(type, args)):

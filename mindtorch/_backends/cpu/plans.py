@@ -144,8 +144,14 @@ class Plan:
         if self.layouts is None:
             self.layouts = [layout_of(result, spec, arrays) if spec.__class__ is Spec else None
                             for result, spec in zip(results, specs, strict=True)]
-        outputs = []
+        outputs, alone = [], arrays[0] if len(arrays) == 1 else None
         for result, spec, layout in zip(results, specs, self.layouts, strict=True):
+            if (layout is not None and alone is not None and result.__class__ is ndarray and result.base is None
+                    and result is not alone):  # as ``direct``, without the call
+                out = new(Tensor)
+                out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
+                outputs.append(out)
+                continue
             out = None if layout is None else direct(result, layout, arrays)
             if out is None:  # None is an output that was not requested; a number is already known
                 out = fit(self.op, result, spec, arrays) if spec.__class__ is Spec else spec
