@@ -110,7 +110,7 @@ class Folded(Node):
                 made = below(nodes, start, next_sequence_nr())
                 number = self._order
                 for node in sorted(made, key=Node._sequence_nr, reverse=True):
-                    node._order = number
+                    node._order, node._metadata = number, None  # anomaly mode has not seen the call
                     number -= node.numbers() if isinstance(node, Folded) else 1
                     if self.saved is None:
                         node.release_variables()

@@ -182,6 +182,13 @@ def anomaly(t):
     return x.grad.shape
 
 
+def anomaly_backward(t):
+    x, weight, bias, _ = given(t)
+    out = t.nn.functional.linear(x * t.inf, weight, bias)
+    with t.autograd.set_detect_anomaly(True):
+        (out * 0).sum().backward()
+
+
 def packed(t):
     kept = []
     with t.autograd.graph.saved_tensors_hooks(lambda tensor: kept.append(tuple(tensor.shape)) or tensor, lambda x: x):
@@ -191,7 +198,7 @@ def packed(t):
 
 
 @each_program(second_derivative, gradient_of_some, with_create_graph, hooked, hooked_below, retained, edge, in_place,
-              anomaly, packed)
+              anomaly, anomaly_backward, packed)
 def test_who_wants_more_than_gradients_of_leaves_gets_pytorchs(program) -> None:
     assert_same_outcome(program)
 
