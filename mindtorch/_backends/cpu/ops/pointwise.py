@@ -278,6 +278,9 @@ def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False
             return function(*args)
         arrays = args[:count]
         shape = arrays[0].shape
+        if (loop is not None and size < LARGE and args[count:] in ((), settings) and loop.taking(*arrays) is not None
+                and all([a.shape == shape for a in arrays])):  # noqa: C419 - a generator is slower
+            return loop.ufunc(size)(*arrays)  # type: ignore[misc]
         if any(a.shape != shape or not a.flags.c_contiguous for a in arrays):
             if loop is None or count > 1:
                 return function(*args)
