@@ -13,13 +13,13 @@ from ...._base.loops.coefficients import ARTANH_ERF, float32s
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
 from ...common.elements import Looped, chained
-from ...common.half import converted as as_dtype, number_in
+from ...common.half import FEW as FEW_HALVES, converted as as_dtype, number_in
 from ...random import sampling
 from ...random.default import default_generator
 from ...random.laws import draw
 from ..precision import is_half, to_opmath
 from . import AT_ONCE, CPU_KERNELS
-from .comparison import INTEGERS, chosen, clamped, extreme
+from .comparison import INTEGERS, chosen, clamped, clip, extreme
 from .pointwise import has_vectors, in_blocks, sigmoid
 from .special import erfc
 
@@ -156,7 +156,7 @@ def silu_backward(grad: Any, x: Any) -> Any:
     return grad * (np.conj(slope) if x.dtype.kind == "c" else slope)
 
 
-def up_to_six(x: Any) -> Any:
+def gate(x: Any) -> Any:
     """Return ``x + 3``, clamped to [0, 6]."""
     return np.minimum(np.maximum(x + 3, 0), 6)
 
@@ -233,31 +233,43 @@ def leaky_relu(x: Any, slope: Any = 0.01) -> Any:
 
 #: Elements, multiplied by the slope where the input is not positive: a number, or an array that broadcasts to them.
 leaky = chained(lambda grad, x, slope: np.where(x > 0, grad, grad * slope), 3)
+sloped = chained(lambda x, slope: np.where(x > 0, x, x * slope), 2)
 
 
 def prelu_backward(grad: Any, x: Any, weight: Any) -> Any:
     return leaky(grad, x, weight), zeroed(grad * x, np.greater(x, 0))
 
 
-def hardtanh(x: Any, low: Any = -1, high: Any = 1) -> Any:
+def hardtanh_of(x: Any, low: Any = -1, high: Any = 1) -> Any:
     return clamped(x, x.dtype.type(low), x.dtype.type(high))
 
 
-def at_once(function: Callable[..., Any], is_exact: bool = False) -> Callable[..., Any]:
+hardtanh = chained(lambda x, low=-1, high=1: clip(x, low, high), 1, hardtanh_of, "fdlihbB")
+up_to_six = chained(lambda x: clip(x, 0, 6), 1, None, "fdlihbB")
+
+
+def at_once(row: Looped, is_exact: bool = False) -> Callable[..., Any]:
     """Return what prepares a composite of floating point numbers; half precision is computed in float32, but for few
     elements of functions that round nothing.
     """
     def prepare(x: Any, *others: Any) -> Any:
-        if not is_half(x) or (is_exact and 0 < x.size < FEW):
-            return function if is_half(x) or (x.dtype.kind == "f" and x.size) else None
-        narrow = x.dtype
-        return lambda *arrays: as_dtype(np.asarray(function(*map(to_opmath, arrays))), narrow)
+        half, wide = is_half(x), loops.SINGLE
+        if not x.size or not (half or x.dtype.kind in ("fiu" if is_exact else "f")):
+            return None
+        if not half or (is_exact and x.size < FEW):
+            return row.settle(x.dtype, x.size) or row.function
+        narrow, run = x.dtype, row.settle(wide, x.size) or row.function
+        if x.size < FEW_HALVES:
+            return lambda *arrays: np.asarray(run(*[x.astype(wide) for x in arrays])).astype(narrow)
+        return lambda *arrays: as_dtype(np.asarray(run(*map(to_opmath, arrays))), narrow)
 
     return prepare
 
 
 def prelu(x: Any, weight: Any) -> Any:
-    return leaky(x, x, weight.reshape(-1, *[1] * (x.ndim - 2)) if weight.size > 1 else weight.reshape(()))
+    """Prepare ``prelu``, given one slope or one for each channel."""
+    run, shape = at_once(sloped)(x), (-1, *[1] * (x.ndim - 2)) if weight.size > 1 else ()
+    return run if weight.shape == shape else run and (lambda x, weight: run(x, weight.reshape(shape)))
 
 
 def rrelu_with_noise(x: Any, noise: Any, lower: Any, upper: Any, training: bool = False, generator: Any = None) -> Any:
@@ -279,8 +291,8 @@ def rrelu_backward(grad: Any, x: Any, noise: Any, lower: Any, upper: Any, traini
 
 CPU_KERNELS.add(leaky_relu, rrelu_with_noise)
 CPU_KERNELS.update({
-    "relu": relu,
-    "hardtanh": Looped(hardtanh),
+    "relu": Looped(relu),
+    "hardtanh": hardtanh,
     "hardtanh_backward": chained(lambda grad, x, low, high: np.where((x <= low) | (x >= high), 0, grad), 2),
     "elu": (elu_row := chained(elu, 1, in_blocks(elu))),
     "celu": Looped(lambda x, alpha=1.0: elu_row(x, alpha, 1, 1 / alpha)),
@@ -294,22 +306,23 @@ CPU_KERNELS.update({
     "gelu": in_blocks(gelu, loop=loops.gelu, settings=("none",)),
     "gelu_backward": in_blocks(chained(gelu_backward, 2).function, 2, loop=loops.gelu_backward, settings=("none",)),
     "hardswish_backward": Looped(lambda grad, x: hardswish_backward_row(grad, x, "vectors" if x.size >= 32 else "")),
-    "hardsigmoid": chained(lambda x: up_to_six(x) / 6),
+    "hardsigmoid": chained(lambda x: gate(x) / 6),
     "hardsigmoid_backward": chained(lambda grad, x: np.where((x > -3) & (x < 3), grad * SIXTH, 0), 2),
-    "hardswish": chained(lambda x: up_to_six(x) * x / 6),
+    "hardswish": chained(lambda x: gate(x) * x / 6),
     "leaky_relu_backward": lambda grad, x, slope, is_result: leaky(grad, x, slope),
     "softshrink": chained(softshrink, 1, in_blocks(softshrink)),
     "softshrink_backward": outside,
-    "hardshrink": lambda x, lambd=0.5: outside(x, x, lambd),
+    "hardshrink": chained(lambda x, lambd=0.5: np.where(np.abs(x) <= lambd, 0, x), 1,
+                          lambda x, lambd=0.5: outside_of(x, x, lambd)),
     "hardshrink_backward": outside,
-    "threshold": chained(lambda x, least, value: np.where(x <= least, value, x), 1, threshold),
+    "threshold": chained(lambda x, least, value: np.where(x <= least, value, x), 1, threshold, "fdil"),
     "threshold_backward": threshold_backward,
     "log_sigmoid_forward": in_opmath(lambda x: (log_sigmoid_row(x), decay(x))),
     "glu": in_opmath(glu),
     "glu_backward": in_opmath(glu_backward),
-    "_prelu_kernel": lambda x, weight: leaky(x, x, weight),
+    "_prelu_kernel": sloped,
     "_prelu_kernel_backward": in_opmath(prelu_backward),
     "rrelu_with_noise_backward": in_opmath(rrelu_backward),
 })
-AT_ONCE.update({"prelu": at_once(prelu), "relu6": at_once(lambda x: hardtanh(x, 0, 6), True),
+AT_ONCE.update({"prelu": prelu, "relu6": at_once(up_to_six, True),
                 "log_sigmoid": at_once(log_sigmoid_row)})

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache, lru_cache, wraps
 from math import log, pi
 from typing import Any
 
@@ -85,15 +85,21 @@ def erfinv(x: Any, out: Any = None) -> Any:
 inverse_of_erf = chained(lambda x: np.copysign(erfinv_within(np.where(np.abs(x) > 1, np.nan, x)), x))
 
 
+@lru_cache(64)
+def bounds_of(eps: float | None, dtype: np.dtype) -> tuple[Any, ...]:
+    """Return the bounds of probabilities, rounded to a dtype; Python numbers, unless it is half precision."""
+    if eps is None:
+        return ()
+    low = held(eps, dtype)
+    bounds = low, 1 - low
+    return bounds if dtype.itemsize == 2 else tuple([bound.item() for bound in bounds])
+
+
 def logit(x: Any, eps: float | None = None) -> Any:
     """Compute the logit. Half precision, and ``1 - eps``, are rounded after each step, as in ATen."""
-    bounds: tuple[Any, ...] = ()
-    if eps is not None:
-        low = held(eps, x.dtype)
-        bounds = low, 1 - low
-    half, single = x.dtype, np.dtype(np.float32)
+    half, single, bounds = x.dtype, np.dtype(np.float32), bounds_of(eps, x.dtype)
     if half.itemsize > 2:
-        return log_odds(x, *[bound.item() for bound in bounds])
+        return log_odds(x, *bounds)
     x = clipped_to(x, *bounds)
     if x.size < FEW:
         return np.log(x / (1 - x))
@@ -328,8 +334,10 @@ def by_loop(name: str, row: Callable[[Any, Any], Any]) -> Callable[[Any, Any], A
     return of_degrees
 
 
-CPU_KERNELS.add(logit, digamma, polygamma, mvlgamma)
+CPU_KERNELS.add(digamma, polygamma, mvlgamma)
 CPU_KERNELS.update({
+    "logit": Looped(logit, settle=lambda dtype, size, eps=None: None if dtype.itemsize == 2 else log_odds.settle(
+        dtype, size, *bounds_of(eps, dtype))),
     "i0": scipy_function("i0"),
     "erfc": writing(chained(lambda x: erfc(x)).function, loops.erfc),
     "lgamma": lgamma_row,
