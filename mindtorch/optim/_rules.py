@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from itertools import compress, filterfalse, repeat
-from operator import attrgetter, is_not, methodcaller, or_
+from operator import attrgetter, is_not, or_
 from typing import Any, ClassVar
 
 from .._backends.common.optim import decay, descent
@@ -273,7 +273,7 @@ class RuleOptimizer(Optimizer):
     def step(self, group: dict[str, Any]) -> None:
         params, grads = self._params(group)
         states = self._states(params, group)
-        lists = [[*map(methodcaller("get", name), states)] for name in self._state]
+        lists = [[state.get(name) for state in states] for name in self._state]
         self._function(params, grads, *lists, **self._settings(group))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
