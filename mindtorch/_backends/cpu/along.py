@@ -11,7 +11,7 @@ import numpy as np
 from ..._base.layout import Ints, contiguous_strides
 
 Array = np.ndarray
-FEW = 512  #: most indices whose offsets are cached
+FEW = 1 << 11  #: most indices whose offsets are cached
 
 
 @lru_cache(256)
@@ -39,14 +39,16 @@ def finder(shape: Ints, dim: int, of_index: Ints) -> Callable[[Array], Array] | 
     if not prod(whole) * prod(places) or (found := starts(whole, dim, places)) is None:
         return None
     step, others = found
-    size, boxes = whole[dim], prod(whole[:dim % len(whole)])
-    before, after = [np.broadcast_to(part, places).reshape(of_index) for part in np.divmod(others, step)]
-    before, after = np.ascontiguousarray(before // size), np.ascontiguousarray(after)
-    if boxes > 1:
-        return (lambda at: np.ravel_multi_index((before, at, after), (boxes, size, step))) if step > 1 else (
-            lambda at: np.ravel_multi_index((before, at), (boxes, size)))
-    return (lambda at: np.ravel_multi_index((at, after), (size, step))) if step > 1 else (
-        lambda at: np.ravel_multi_index((at,), (size,)))
+    size, length = whole[dim], np.asarray(step)
+    others = np.broadcast_to(others, places).reshape(of_index).copy()
+
+    def find(at: Array) -> Array:
+        line = at.ravel()
+        if line[line.argmin()] < 0 or line[line.argmax()] >= size:
+            raise ValueError
+        return np.add(at if step == 1 else np.multiply(at, length), others)
+
+    return find
 
 
 def taken_along(x: Array, index: Array, axis: int) -> Array:

@@ -47,7 +47,8 @@ def combine_at(ufunc: Any, x: Array, places: Array, values: Array) -> None:
     """Combine few values with elements at places of a vector, in their order."""
     if values.size >= SEVERAL and values.size == places.size and (
             loop := loops.at_each[ufunc.__name__].compiled(PASSES * values.size, x, values)) is not None:
-        loop(*[as_loops_take(array).reshape(1, -1, 1) for array in (x, places, values)])
+        target, given = (x, values) if x.itemsize > 2 else (as_loops_take(x), as_loops_take(values))
+        loop(target.reshape(1, -1, 1), places.reshape(1, -1, 1), given.reshape(1, -1, 1))
     elif values.shape == places.shape:
         ufunc.at(x, places.ravel(), values.ravel())
     else:
