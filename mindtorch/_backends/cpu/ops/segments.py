@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ def segment_reduce(data: np.ndarray, how: str, lengths: Any = None, indices: Any
     dtype = loops.SINGLE if half else data.dtype
     (ufunc, start), count, shape = SEGMENT_REDUCTIONS[how], len(data), data.shape[1:]
     start, empty, numbers = start if initial is None else initial, initial is None, np.arange(given.size)
+    number = np.asarray(start, dtype)
     most = EXACT if half else MOST // (data.size // count)
 
     def run(data: np.ndarray, how: str, lengths: Any = None, indices: Any = None,
@@ -43,8 +44,12 @@ def segment_reduce(data: np.ndarray, how: str, lengths: Any = None, indices: Any
         if min(sizes, default=0) < 0 or first < 0 or total > most or not (
                 first + total <= count if unsafe or offsets is not None else total == count):
             return None
-        out = np.full((len(sizes), *shape), start, dtype)
-        ufunc.at(out, numbers[:len(sizes)].repeat(sizes), data[first:first + total].astype(dtype, copy=False))
+        rows = data[first:first + total].astype(dtype, copy=False)
+        if sizes and 0 not in sizes:
+            out = ufunc(ufunc.reduceat(rows, [0, *accumulate(sizes[:-1])], 0), number)
+        else:
+            out = np.full((len(sizes), *shape), start, dtype)
+            ufunc.at(out, numbers[:len(sizes)].repeat(sizes), rows)
         if half:
             out = out.astype(data.dtype).astype(dtype)  # rounded before it is divided
         if how == "mean":
