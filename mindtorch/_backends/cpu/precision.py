@@ -31,12 +31,8 @@ def opmath(dtype: np.dtype) -> np.dtype:
     return wide
 
 
-def narrowed(run: Settled, x: np.ndarray, widens: bool = False) -> Settled:
-    """Return the function of half precision, in arrays like ``x``, that computes in float32, unless ``run`` ``widens``,
-    and rounds results.
-    """
-    dtype, few = x.dtype, x.size < FEW
-
+def rounding(dtype: np.dtype, few: bool) -> Settled:
+    """Return the function that rounds float32 results to half precision."""
     def rounded(found: Any) -> Any:
         if found.__class__ is np.float32:  # which NumPy converts in thrice the time of Python's number
             return np.array(float(found), dtype)
@@ -44,8 +40,28 @@ def narrowed(run: Settled, x: np.ndarray, widens: bool = False) -> Settled:
             return found
         return found.astype(dtype) if few else as_dtype(found, dtype)
 
+    return rounded
+
+
+def narrowed(run: Settled, x: np.ndarray, widens: bool = False) -> Settled:
+    """Return the function of half precision, in arrays like ``x``, that computes in float32, unless ``run`` ``widens``,
+    and rounds results.
+    """
+    few = x.size < FEW
+    rounded = rounding(x.dtype, few)
+
     def narrow(x: np.ndarray) -> Any:
         found = run(x if widens else x.astype(loops.SINGLE) if few else as_dtype(x, loops.SINGLE))
         return tuple(map(rounded, found)) if found.__class__ is tuple else rounded(found)
 
     return narrow
+
+
+def narrowed_both(run: Callable[..., Any], x: np.ndarray, y: np.ndarray) -> Callable[..., Any]:
+    """Return the function of two arrays of half precision that computes in float32, and rounds the result."""
+    single = loops.SINGLE
+    if x.size < FEW > y.size:
+        rounded = rounding(x.dtype, True)
+        return lambda x, y: rounded(run(x.astype(single), y.astype(single)))
+    dtype = x.dtype
+    return lambda x, y: as_dtype(np.asarray(run(as_dtype(x, single), as_dtype(y, single))), dtype)

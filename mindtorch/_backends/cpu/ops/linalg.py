@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from ...common.half import converted as as_dtype
-from ..precision import is_half, to_opmath
+from ..precision import is_half, narrowed_both, to_opmath
 from ..rows import MOST, Prepared, taking
 from . import AT_ONCE, CPU_KERNELS
 from .shape import of_one_dtype
+from .sums import summed
 
 ndarray = np.ndarray
 Product = Callable[[ndarray, ndarray], Any]
@@ -73,9 +74,8 @@ def widened(product: Callable[[ndarray, ndarray], Any], of_floats: Product | Non
     def prepare(self: ndarray, other: ndarray) -> Product:
         if are_floats(self, other) and self.size and other.size:
             return of_floats or product
-        narrow = self.dtype
-        if is_half(self) and other.dtype == narrow:
-            return lambda self, other: as_dtype(np.asarray(product(to_opmath(self), to_opmath(other))), narrow)
+        if is_half(self) and other.dtype == self.dtype:
+            return narrowed_both(of_floats if of_floats and self.size and other.size else product, self, other)
         return lambda self, other: product(to_opmath(self), to_opmath(other))
 
     def sure(self: ndarray, other: ndarray) -> Product | None:
@@ -260,11 +260,27 @@ def matmul(left: ndarray, right: ndarray) -> Product | None:
 
 def inner(left: ndarray, right: ndarray) -> Product | None:
     """Prepare a product over the last dimensions."""
-    if not left.ndim or not right.ndim or not are_floats(left, right) or left.shape[-1] != right.shape[-1] or (
-            not left.size or not right.size):
+    if not left.ndim or not right.ndim or left.shape[-1] != right.shape[-1] or not left.size or not right.size:
+        return None
+    if not (are_alike(left, right.T) or (left.ndim == right.ndim == 1 and are_alike(left, right[:1]))):
         return None
     count, shape = right.shape[-1], left.shape[:-1] + right.shape[:-1]
     return lambda left, right: left.reshape(-1, count).dot(right.reshape(-1, count).T).reshape(shape)
+
+
+def linalg_vecdot(x: ndarray, y: ndarray, dim: int = -1) -> Product | None:
+    """Prepare the products of vectors along a dimension, which are rounded before they are summed."""
+    half = is_half(x)
+    if x.shape != y.shape or x.dtype is not y.dtype or not x.size or not (half or are_floats(x)) or (
+            not -x.ndim <= dim < x.ndim):
+        return None
+    if x.ndim == 1:
+        run: Product = CPU_KERNELS["vdot"].prepare(x, y)
+        return run
+    add: Any = summed.prepare(np.multiply(x, y), (dim,))
+    if x.dtype.kind == "c":
+        return lambda x, y: add(np.multiply(np.conj(x), y))
+    return lambda x, y: add(np.multiply(x, y))
 
 
 def kron(left: ndarray, right: ndarray) -> Product | None:
@@ -296,7 +312,7 @@ def linalg_vander(x: ndarray, N: int | None = None) -> Callable[[ndarray], ndarr
     return run
 
 
-AT_ONCE.add(in_floats(linear), in_floats(matmul), kron, linalg_vander, outer)
+AT_ONCE.add(in_floats(linear), in_floats(matmul), kron, linalg_vander, linalg_vecdot, outer)
 AT_ONCE["inner"] = taking(2)(in_floats(inner).prepare)  # its first calls tell that the result is a view
 AT_ONCE["ger"] = outer
 CPU_KERNELS.add(addmm, addr, addbmm)
