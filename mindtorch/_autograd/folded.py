@@ -17,6 +17,7 @@ import weakref
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache, partial
 from itertools import islice
 from math import prod
@@ -37,7 +38,6 @@ from .._dispatch.local import UNTOUCHED, local
 from .._dispatch.observers import tell_parts, untold
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
-from .._dispatch.torch_function import ALL_OFF
 from .._dtype import float32, float64, int64
 from .accumulate import AccumulateGrad, grad_accumulator
 from .anomaly import AnomalyMode
@@ -140,10 +140,12 @@ class Folded(Node):
                     cell[0] = version
 
 
-def unseen() -> switched:
+def unseen() -> AbstractContextManager[None]:
     """Return a block that records operators without notifying anything."""
     other = {name: UNTOUCHED[name] for name, value in local.__dict__.items() if UNTOUCHED.get(name, value) is not value}
-    return switched(**{**other, "function_off": ALL_OFF, "parts": []})
+    if dispatcher.mode & OBSERVED:
+        other["parts"] = []
+    return switched(**other) if other else nullcontext()
 
 
 def before(given: Given, edge: Edge | None, written: list[tuple[list[Any], int]]) -> Any:
@@ -670,7 +672,7 @@ def gradients(composite: Callable[..., list[Any]], wanted: list[int], grads: lis
 
 
 def record_several(fold: Fold, inputs: Sequence[Any], edges: list[tuple[int, Edge]], saves: Sequence[bool],
-           outputs: Sequence[Any], kept: Sequence[Any]) -> None:
+                   outputs: Sequence[Any], kept: Sequence[Any]) -> None:
     """Record a call. ``saves`` flags the inputs that the composite's nodes save."""
     node = new(FoldedSeveral)
     node.fold, node._width = fold, len(inputs)
