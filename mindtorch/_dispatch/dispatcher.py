@@ -177,18 +177,20 @@ def make_entry(op: Operator, offer: Offer = None, kinds: str = "") -> Entry:
         return _of_factory(op, offer)
     first, *_ = types = [part.split()[0] for part in written.split(", ")[:3] if part] or [""]
     tensors = 0 if op.is_out else written.count("Tensor")
-    if not kinds and tensors == 1 and first.startswith("Tensor") and first.endswith("[]"):
+    leading = ""
+    if tensors == 1 and first.startswith("Tensor") and first.endswith("[]"):
         return _of_list(op, offer)
-    if not kinds and tensors == 1 and first.startswith("Tensor") and first[-1] not in "]?":
-        several = written.count(", ") > 1 or "=" in written or "*" in written
-        kinds = "t*" if several else "tn" if ", " in written else "t"
-    elif not kinds and tensors == 2 and types[:2] == ["Tensor", "Tensor"]:
-        kinds = "to*"
-    elif not kinds and tensors == 3 and "wrapped numbers" not in op.flags and (
+    if tensors == 1 and first.startswith("Tensor") and first[-1] != "?":
+        leading = "t"
+    elif tensors == 2 and types[:2] == ["Tensor", "Tensor"]:
+        leading = "to"
+    elif tensors == 3 and "wrapped numbers" not in op.flags and (
             types in (["Tensor", "Tensor", "Tensor"], ["Tensor", "Tensor", "Tensor?"])):
-        kinds = "ttd*"
-    if kinds:
-        return entry_for(kinds)(op, op.table, offer)
+        leading = "ttd"
+    if kinds or leading:
+        has_defaults = "=" in written or "*" in written
+        further = "*" if has_defaults else "n" * (written.count(", ") + 1 - len(leading))
+        return entry_for(kinds or leading + further)(op, op.table, offer)
     lists = next((i for i, p in enumerate(op.schema.parameters) if not (p.is_tensor and p.is_list) or p.inner_optional
                   or p.optional), 0)
     return _of_lists(op, offer, lists) if lists > 1 and not op.is_out else _of_any(op, offer)
@@ -212,14 +214,15 @@ def make(op, table, offer):
 @cache
 def entry_for(kinds: str) -> Callable[[Operator, dict[int, Entry], Offer], Entry]:
     """Return the function that makes the entry of calls with arguments of these kinds: ``t`` is a tensor, ``n`` never
-    one, ``o`` may be one, ``d`` is one or, by default, None; ``*`` stands for any number of further ``n``.
+    one, ``o`` may be one, ``d`` is one or None, by default before ``*``, which stands for any number of further ``n``.
     """
     named = {f"{'self' if not i else 'other' if i == 1 else f'value_{i}'}": kind
              for i, kind in enumerate(kinds.removesuffix("*"))}
     further = ["*args"] * kinds.endswith("*")
     is_tensor = {"o": "if {0}.__class__ in TENSOR_TYPES:", "d": "if {0} is not None:"}
     more = [f"{is_tensor[kind].format(name)} keys |= {name}._keys" for name, kind in named.items() if kind in is_tensor]
-    parts = {"parameters": ", ".join([*[f"{name}=None" if kind == "d" else name for name, kind in named.items()],
+    parts = {"parameters": ", ".join([*[f"{name}=None" if kind == "d" and further else name
+                                        for name, kind in named.items()],
                                       *further]),
              "keys": " | ".join([*[f"{name}._keys" for name, kind in named.items() if kind == "t"],
                                 "dispatcher.mode"]),
