@@ -32,8 +32,8 @@ LARGE, BLOCK = 1 << 20, 1 << 18
 #: Elements of a block for kernels with temporaries between their calls (indices, float32 copies): all fit the
 #: second-level cache. Two such blocks are worth dividing.
 SMALL = 1 << 16
-#: Elements that need no aligned memory.
-FEW = 1 << 11
+#: Elements that need no aligned memory; and zeros, which the C library has ready.
+FEW, ZEROS = 1 << 11, 1 << 14
 #: Integers of the bits of dtypes that NumPy fills element by element.
 BITS = {2: np.uint16, 8: np.uint64}
 #: Least number of blocks if several threads may compute them.
@@ -312,11 +312,12 @@ def copy(out: np.ndarray, x: np.ndarray) -> None:
 
 def filled(shape: tuple[int, ...], dtype: np.dtype, value: Any) -> np.ndarray:
     """Return a new array filled with a number. Raises PyTorch's RuntimeError if there is not that much memory."""
-    if prod(shape) >= FEW or len(shape) > MAX_DIMS:
+    zero = value.__class__ is int and not value
+    if prod(shape) >= (ZEROS if zero else FEW) or len(shape) > MAX_DIMS:
         out = allocate(shape, dtype)
         fill(out, value)
         return out
-    if value.__class__ is int and not value:
+    if zero:
         return np.zeros(shape, dtype)
     out = np.empty(shape, dtype)
     out.fill(value)

@@ -200,8 +200,8 @@ def through_view(op: Operator) -> Callable[..., Rows | None] | None:
         found = ((), ()) if in_rows else order_of(x.shape, stride)
         if not x.size or found is None:
             return None
-        order, back = found  # in which the dimensions are contiguous memory, which NumPy views as any array
-        whole = from_array(x, dtype) if in_rows else strided(x.transpose(order), back, dtype, stride)
+        order, _ = found  # in which the dimensions are contiguous memory, which NumPy views as any array
+        whole = from_array(x, dtype) if in_rows else strided(x.transpose(order), x, dtype, stride)
         made: Any = call(whole, *args[writes:])
         views, layouts = made if made.__class__ is tuple else (made,), []
         for view in views:

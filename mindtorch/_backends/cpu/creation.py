@@ -64,13 +64,13 @@ def made_like(self: Tensor, options: tuple[Any, ...], number: Any = None) -> Ten
     """
     array: Any = self._array
     dtype, shape, stride, strides = self._dtype, array.shape, self._stride, self._keys & NONCONTIGUOUS
-    if not AS_IT_IS.issuperset(options):
+    if any(options) and not AS_IT_IS.issuperset(options):
         if len(options) == 5 and options[4] in IN_ROWS:
             strides, options = 0, options[:4]
         if not AS_IT_IS.issuperset(options[1:]):
             return None
         dtype = options[0] or dtype
-    if number is not None and number != 0 and number != 1 and (number := held(dtype, number)) is None:
+    if number and number != 1 and (number := held(dtype, number)) is None:
         return None
     if not strides:
         return from_array(allocate(shape, dtype.np) if number is None else filled(shape, dtype.np, number), dtype)
@@ -79,7 +79,7 @@ def made_like(self: Tensor, options: tuple[Any, ...], number: Any = None) -> Ten
     order, back = found
     shape = tuple([shape[d] for d in order])
     data = allocate(shape, dtype.np) if number is None else filled(shape, dtype.np, number)
-    return strided(data, back, dtype, stride)
+    return strided(data, data.transpose(back), dtype, stride)
 
 
 def like(general: Callable[..., Tensor], *value: int) -> Callable[..., Tensor]:

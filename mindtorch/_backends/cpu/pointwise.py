@@ -205,7 +205,10 @@ def by_row(op: Operator, function: Rows, changes: dict[int, Any], count: int, re
         if result.dtype is dtype.np and (is_new or (result.base is None and not any(
                 [result is array for array in arrays]))):  # noqa: C419 - a generator is slower
             data = result.transpose(order)
-            out = strided(data if data.flags.c_contiguous else data.copy(), back, dtype, stride)
+            if not data.flags.c_contiguous:
+                data = data.copy()
+                result = data.transpose(back)
+            out = strided(data, result, dtype, stride)
             out._layout = layout
             return out
         fitted: Tensor = plan.finish(result, arrays)
@@ -662,6 +665,6 @@ def with_strides(meta: Pointwise, general: Rows, fast: Rows) -> Rows:
         given = [from_array(arg._array.transpose(order), arg._dtype) if arg.__class__ in TENSOR_TYPES else arg
                  for arg in args]
         out = fast(*given)
-        return strided(out._array, back, out._dtype, stride)
+        return strided(out._array, out._array.transpose(back), out._dtype, stride)
 
     return kernel

@@ -274,17 +274,18 @@ def laid_out(array: ndarray, dtype: Any, stride: Ints, own: bool) -> Tensor | No
         return None
     order, back = found
     data = array.transpose(order)
-    if not (own and data.flags.c_contiguous):
-        if array.size >= SMALL:
-            return None
-        data = data.copy()
-    return strided(data, back, dtype, stride)
+    if own and data.flags.c_contiguous:
+        return strided(data, array, dtype, stride)
+    if array.size >= SMALL:
+        return None
+    data = data.copy()
+    return strided(data, data.transpose(back), dtype, stride)
 
 
-def strided(data: ndarray, back: Ints, dtype: Any, stride: Ints) -> Tensor:
-    """Return a CPU tensor of these strides: a contiguous array with its dimensions permuted."""
+def strided(data: ndarray, array: ndarray, dtype: Any, stride: Ints) -> Tensor:
+    """Return a CPU tensor of an array of these strides, whose memory is a contiguous array."""
     out = new(Tensor)
-    out._array, out._dtype, out._keys = data.transpose(back), dtype, CPU | NONCONTIGUOUS
+    out._array, out._dtype, out._keys = array, dtype, CPU | NONCONTIGUOUS
     out._stride, out._version_counter = stride, [0, None, data]  # the storage is made from it on demand
     return out
 

@@ -3,15 +3,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...._dispatch.dispatcher import TENSOR_TYPES
-from ...._dtype import int32, int64
+from ...._dtype import complex32, int32, int64
 from ...._tensor import Tensor, from_array
 from ...common.elements import NUMBERS
 from ..ops.search import beside, bisected, searched
 from ..precision import to_opmath
+from ..rows import strided
 from . import FAST_PATHS, Row, fast_path
 
 FEW = 16  #: values for which Python's bisection takes no longer than a call of the loop
+SOME = 1 << 10  #: elements whose conversion to truth values takes longer than it saves
 
 
 @fast_path
@@ -39,5 +43,21 @@ def bucketize(general: Row) -> Row:
                                                   else general(values, boundaries, *settings))
 
 
+@fast_path
+def nonzero(self: Any) -> Tensor | None:
+    """Return the indices of the elements other than zero, laid out column by column."""
+    array = self._array
+    if array.size >= SOME or self._dtype is complex32:
+        return None
+    if not array.ndim:
+        return from_array(np.empty((1, 0), int64.np), int64) if array else None
+    found = np.array(array.nonzero())
+    count = found.shape[1]
+    if not count or found.size == 1:
+        return from_array(found, int64) if count else None
+    return strided(found, found.T, int64, (1, count))
+
+
+FAST_PATHS["nonzero"] = nonzero
 for _kind in ("Tensor", "Scalar"):
     FAST_PATHS.update({f"searchsorted.{_kind}": searchsorted, f"bucketize.{_kind}": bucketize})

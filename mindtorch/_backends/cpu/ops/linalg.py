@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...common.blocks import SMALL
 from ...common.half import converted as as_dtype
 from ..precision import is_half, narrowed_both, to_opmath
 from ..rows import MOST, Prepared, taking
@@ -22,8 +23,9 @@ dot: Product = ndarray.dot  #: for few elements, in a third of the time of ``mat
 
 batched: Product = partial(np.matmul, order="C")
 
-#: From this many multiplications on, integers are multiplied by BLAS.
-MANY = 1 << 14
+#: From this many multiplications on, integers are multiplied by BLAS. MULTIPLIED: elements of half precision that NumPy
+#: multiplies in less time than it converts them.
+MANY, MULTIPLIED = 1 << 14, 1 << 7
 
 
 def multiplied(left: ndarray, right: ndarray) -> Any:
@@ -169,15 +171,16 @@ def addbmm(self: ndarray, batch1: ndarray, batch2: ndarray, beta: Any = 1, alpha
 def addr(self: ndarray, vec1: ndarray, vec2: ndarray, beta: Any = 1, alpha: Any = 1) -> Callable[..., ndarray]:
     """Prepare the product of two vectors plus ``self``."""
     dtype = self.dtype
-    if beta == 0 or dtype.kind not in "iufc" or is_half(self) or not vec1.dtype is vec2.dtype is dtype:
+    at_once = vec1.size * vec2.size <= MULTIPLIED if is_half(self) else dtype.kind in "biufc"
+    if beta == 0 or not at_once or not vec1.dtype is vec2.dtype is dtype:
         return lambda self, vec1, vec2: added_outer(self, vec1, vec2, beta, alpha)
     factor, other = (None if value == 1 else np.asarray(value).astype(dtype) for value in (alpha, beta))
 
-    def outer(self: ndarray, vec1: ndarray, vec2: ndarray) -> ndarray:
-        product = np.multiply.outer(vec1 if factor is None else vec1 * factor, vec2)
+    def added(self: ndarray, vec1: ndarray, vec2: ndarray) -> ndarray:
+        product = np.multiply((vec1 if factor is None else vec1 * factor)[:, None], vec2)
         return np.add(product, self if other is None else self * other, product)
 
-    return outer
+    return added
 
 
 def added_outer(self: ndarray, vec1: ndarray, vec2: ndarray, beta: Any, alpha: Any) -> ndarray:
@@ -199,12 +202,14 @@ def cross(a: ndarray, b: ndarray, dim: int = -1) -> ndarray:
 
 
 def crossing(a: ndarray, b: ndarray, dim: int = -1) -> Product | None:
-    """Prepare ``linalg_cross`` of small arrays of one shape: the plan keeps the places of the factors."""
-    if a.shape != b.shape or a.dtype != b.dtype or not 0 < a.size <= MOST:
+    """Prepare ``linalg_cross`` of small arrays: the plan keeps the places of the factors."""
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    if a.dtype != b.dtype or not 0 < prod(shape) <= MOST:
         return None
-    places = np.arange(a.size).reshape(a.shape)
-    second, third = (np.roll(places, shift, dim) for shift in (-1, -2))
-    return lambda a, b: a.take(second) * b.take(third) - a.take(third) * b.take(second)
+    whole = [np.broadcast_to(np.arange(x.size).reshape(x.shape), shape) for x in (a, b)]
+    first, second = (np.stack([np.roll(places, shift, dim) for shift in shifts])
+                     for places, shifts in zip(whole, ((-1, -2), (-2, -1)), strict=True))
+    return lambda a, b: np.subtract(*np.multiply(a.take(first), b.take(second)))
 
 
 def trilinear(i1: ndarray, i2: ndarray, i3: ndarray, expand1: Any, expand2: Any, expand3: Any, sumdim: Any,
@@ -283,18 +288,33 @@ def linalg_vecdot(x: ndarray, y: ndarray, dim: int = -1) -> Product | None:
     return lambda x, y: add(np.multiply(x, y))
 
 
-def kron(left: ndarray, right: ndarray) -> Product | None:
-    if left.ndim != 2 or right.ndim != 2 or not are_alike(left, right):
+def times(left: ndarray, right: ndarray, size: int) -> Product | None:
+    """Return the function that multiplies arrays of one dtype, which broadcast to so many elements that are not large;
+    None for other arrays. Half precision is multiplied in float32, in which its products are exact.
+    """
+    dtype = left.dtype
+    if right.dtype is not dtype or not 0 < size < SMALL:
         return None
-    (a, b), (c, d) = left.shape, right.shape
-    return lambda left, right: (left.reshape(a, 1, b, 1) * right.reshape(1, c, 1, d)).reshape(a * c, b * d)
+    if size <= MULTIPLIED or not is_half(left):
+        return np.multiply
+    return lambda left, right: as_dtype(np.multiply(to_opmath(left), to_opmath(right)), dtype)
+
+
+def kron(left: ndarray, right: ndarray) -> Product | None:
+    """Prepare the product of each element with all of another array of as many dimensions."""
+    if (multiply := times(left, right, left.size * right.size)) is None or left.ndim != right.ndim:
+        return None
+    first, second = (tuple([n for size in x.shape for n in pair(size)])
+                     for x, pair in ((left, lambda size: (size, 1)), (right, lambda size: (1, size))))
+    shape = tuple([n * m for n, m in zip(left.shape, right.shape, strict=True)])
+    return lambda left, right: multiply(left.reshape(first), right.reshape(second)).reshape(shape)
 
 
 def outer(left: ndarray, right: ndarray) -> Product | None:
-    """Prepare all products of the elements of two vectors of few elements."""
-    if left.ndim != 1 or right.ndim != 1 or not are_alike(left, right) or left.size * right.size > MOST:
+    """Prepare all products of the elements of two vectors."""
+    if (multiply := times(left, right, left.size * right.size)) is None or left.ndim != 1 or right.ndim != 1:
         return None
-    return np.multiply.outer
+    return lambda left, right: multiply(left[:, None], right)
 
 
 def linalg_vander(x: ndarray, N: int | None = None) -> Callable[[ndarray], ndarray] | None:

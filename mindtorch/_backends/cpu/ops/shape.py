@@ -14,7 +14,7 @@ from ...._dtype import from_numpy_dtype, promote_types
 from ...._storage import allocate, out_of_host_memory
 from ...common.blocks import LARGE, SMALL, each_block
 from ..fast_paths import held
-from ..rows import MOST, Prepared, Rows, moving, repeating
+from ..rows import MOST, Prepared, Rows, moving, repeating, taking
 from ..windows import Ints, keys_of_positions, middle
 from . import AT_ONCE, CPU_KERNELS, MOVES
 from .sums import summed
@@ -59,10 +59,22 @@ def cat(arrays: list[Array], dim: int = 0) -> Callable[[list[Array]], Array]:
 
 def stack(arrays: list[Array], dim: int = 0) -> Callable[[list[Array]], Array]:
     """Prepare ``stack``; along the first dimension, it is concatenation."""
-    shape = len(arrays), *arrays[0].shape
-    if dim in (0, -len(shape)) and len(shape) > 1 and all(array.dtype is arrays[0].dtype for array in arrays):
-        return lambda arrays: np.concatenate(arrays).reshape(shape)
-    return lambda arrays: stacked(of_one_dtype(arrays), dim)
+    first, count = arrays[0], len(arrays)
+    at = dim % (first.ndim + 1)
+    shape = (*first.shape[:at], count, *first.shape[at:])
+    if first.size * count >= LARGE or any(array.dtype is not first.dtype for array in arrays):
+        return lambda arrays: stacked(of_one_dtype(arrays), dim)
+    if not at and first.ndim:
+        joined = count * shape[1], *shape[2:]
+
+        def end_to_end(arrays: list[Array]) -> Array:
+            out: Array = np.empty(shape, first.dtype)
+            np.concatenate(arrays, 0, out.reshape(joined))
+            return out
+
+        return end_to_end
+    key = *[slice(None)] * at, None
+    return lambda arrays: np.concatenate([array[key] for array in arrays], at)
 
 
 def stacked(arrays: list[Array], dim: int) -> Array:
@@ -127,8 +139,14 @@ def triangle(cut: Callable[[Array, int], Array]) -> Prepared:
     def prepare(x: Array, diagonal: int = 0) -> Rows | None:
         if x.ndim < 2 or not 0 < prod(x.shape[-2:]) * x.itemsize <= KEPT or x.itemsize > 8 or x.size >= LARGE:
             return None
-        bits = mask_of(lower, *x.shape[-2:], diagonal, x.itemsize)
-        return lambda x: np.bitwise_and(x.view(bits.dtype), bits).view(x.dtype)
+        bits, shape, dtype = mask_of(lower, *x.shape[-2:], diagonal, x.itemsize), x.shape, x.dtype
+
+        def run(x: Array) -> Array:
+            out = np.empty(shape, dtype)
+            np.bitwise_and(x.view(bits.dtype), bits, out.view(bits.dtype))
+            return out
+
+        return run
 
     def row(x: Array, diagonal: int = 0) -> Array:
         if x.size < LARGE:
@@ -160,6 +178,10 @@ def flip(x: Array, dims: Ints) -> Callable[[Array], Array]:
         places[dim] = slice(None, None, -1)
     key = tuple(places)
     return lambda x: x[key].copy("K")
+
+
+AT_ONCE.update({name: taking(1)(lambda x, dim=dim: flip.prepare(x, (dim,)) if x.ndim > dim and x.size < SMALL else None)
+                for dim, name in enumerate(("flipud", "fliplr"))})
 
 
 # -- composites ------------------------------------------------------------------------------------------------------
@@ -385,7 +407,7 @@ for _kind, _mode in (("reflection", "reflect"), ("replication", "edge")):
         AT_ONCE.update({f"{_kind}_pad{_n}d": padding(_mode), f"{_kind}_pad{_n}d_backward": padding_backward(_mode)})
 AT_ONCE.update({"select_backward": placed, "slice_backward": placed})
 AT_ONCE.update(dict.fromkeys((
-    "combinations", "fliplr", "flipud", "roll", "rot90", "diag", "diag_embed", "im2col", "repeat", "tile",
+    "combinations", "roll", "rot90", "diag", "diag_embed", "im2col", "repeat", "tile",
     "repeat_interleave.self_int", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle"),
     MOVES))
 
