@@ -255,11 +255,13 @@ class FoldedLinear(Folded):
     def compute(self, grad: Any, given: Any, of_input: bool) -> Sent | None:
         bias, (input, input_written, array), (weight, written, matrix) = given
         cell, input_cell = weight._version_counter, input._version_counter
-        if (weight._array is not matrix or (cell is not None and cell[0] != written) or input._detached_at
-                or (input_cell is not None and input_cell[0] != input_written)
-                or (array is not None and input._array is not array)):
+        if weight._array is not matrix or (cell is not None and cell[0] != written) or input._detached_at:
+            return None
+        if input_cell is not None and input_cell[0] != input_written:
             return None
         if array is not None:
+            if input._array is not array:
+                return None
             rows = rows_of(self.shapes[1])
             input = input._reshaped_alias(rows)
             grad = grad if bias is not None else reshaped(grad, (rows[0], len(matrix)))
@@ -351,8 +353,8 @@ def fold_linear(general: Kernel) -> Kernel:
             for _ in range(node.reshapes):
                 node._order = next_sequence_nr()
         node.shapes = None if bias is None else matrix.shape[:1], array.shape, matrix.shape
-        given = (None if bias is None else (bias, 0, None), (input, input_written, sizes and array),
-                 (weight, written, matrix))
+        of_bias = None if bias is None else (bias, 0, None)
+        given = of_bias, (input, input_written, sizes and array), (weight, written, matrix)
         node.saved, node._out_shape, node._out_dtype = (given, edge is not None), result._array.shape, result._dtype
         result._grad_fn, result._keys = node, result._keys | AUTOGRAD
         if sizes is None or bias is None:

@@ -456,17 +456,17 @@ def make_function(name: str, method: bool = False, packet: Packet = None) -> Cal
                  **kwargs: Any) -> Any:
         kinds: Any
         try:  # spelled out for few arguments: to pack and unpack them takes as long as the look-up
-            if kwargs:
+            if second is MISSING and not kwargs:
+                if (call := resolved.get(kinds := first.__class__)) is not None:
+                    return call(first)
+            elif third is MISSING and not kwargs:
+                if (call := resolved.get(kinds := (first.__class__, second.__class__))) is not None:
+                    return call(first, second)
+            elif kwargs:
                 args = (first,) if second is MISSING is not first else present(first, second, third, *more)
                 given = (*args, *kwargs.values())
                 if (call := resolved.get(kinds := (*map(type, given), *kwargs))) is not None:
                     return call(*given)
-            elif second is MISSING:
-                if (call := resolved.get(kinds := first.__class__)) is not None:
-                    return call(first)
-            elif third is MISSING:
-                if (call := resolved.get(kinds := (first.__class__, second.__class__))) is not None:
-                    return call(first, second)
             elif not more:
                 if (call := resolved.get(kinds := (first.__class__, second.__class__, third.__class__))) is not None:
                     return call(first, second, third)

@@ -176,10 +176,9 @@ def check_capturable(*lists: list[Any]) -> None:
 
 def runs_fused(params: list[Any], grads: list[Any], fused: bool | None, differentiable: bool) -> bool:
     """Return whether fused operators take the step: if asked for, or if the result equals the default's."""
-    if fused:
-        return True
-    return (fused is None and not differentiable and not local.grad_enabled and not dispatcher.mode & REDIRECTING
-            and IN_FULL.issuperset(map(DTYPE, params)) and not reduce(or_, map(KEYS, grads), 0) & SPARSES)
+    if fused is not None or differentiable or local.grad_enabled or dispatcher.mode & REDIRECTING:
+        return bool(fused)
+    return IN_FULL.issuperset(map(DTYPE, params)) and not reduce(or_, map(KEYS, grads), 0) & SPARSES
 
 
 def run_fused(operator: Callable[..., None], lists: Sequence[list[Any]], steps: list[Any], *settings: Any,

@@ -64,10 +64,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
-        called = step
-        if hasattr(self, "_optimizer_step_pre_hooks") and (  # else a wrapper that did not call Optimizer.__init__
-                _global_pre_hooks or _global_post_hooks or self._optimizer_step_pre_hooks
-                or self._optimizer_step_post_hooks):
+        called, pre = step, getattr(self, "_optimizer_step_pre_hooks", None)  # a wrapper may not have called __init__
+        if pre is not None and (pre or self._optimizer_step_post_hooks or _global_pre_hooks or _global_post_hooks):
             called = between
         if not is_recording():
             return called(self, *args, **kwargs)

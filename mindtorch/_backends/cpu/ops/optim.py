@@ -67,7 +67,7 @@ def adagrad(param: array, grad: array, squares: array, *, step: array, lr: float
 
 def blocks(arrays: Sequence[array]) -> Iterable[Sequence[array]]:
     """Yield blocks of arrays of one shape, as views, so that writes reach the arrays."""
-    if arrays[0].size <= BLOCK or not all(a.flags.c_contiguous for a in arrays):
+    if not all(a.flags.c_contiguous for a in arrays):
         return (arrays,)
     flat = [a.reshape(-1) for a in arrays]
     return ([a[start:start + BLOCK] for a in flat] for start in range(0, flat[0].size, BLOCK))
@@ -132,12 +132,12 @@ def fused(rule: Callable[..., None], layouts: Layouts, count: int, names: list[s
             arrays = prepared(arrays, grad_scale)
         if steps:
             settings["step"] = steps[i]  # several groups have one count, or a parameter each
-        for param, grad, *state in blocks(arrays):
-            if weight_decay and decoupled:
-                param *= asarray(1 - settings["lr"] * weight_decay, param.dtype)
+        for param, grad, *state in (arrays,) if arrays[0].size <= BLOCK else blocks(arrays):
             if maximize:
                 grad = -grad
-            if weight_decay and not decoupled:
+            if weight_decay and decoupled:
+                param *= asarray(1 - settings["lr"] * weight_decay, param.dtype)
+            elif weight_decay:
                 grad = grad + param * asarray(weight_decay, param.dtype)
             rule(param, grad, *state, **settings)
         if len(alike) > 1 or arrays[0].dtype != alike[0][0].dtype:
