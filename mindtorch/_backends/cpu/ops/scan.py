@@ -13,11 +13,11 @@ import numpy as np
 from ...._base import loops
 from ...._storage import allocate
 from ...common.blocks import each_block
-from ...common.elements import CALLS
+from ...common.elements import CALLS, number
 from ...common.half import converted as as_dtype
 from ..along import taken_along
 from ..precision import is_half, to_opmath
-from ..rows import MOST, Prepared
+from ..rows import MOST, Prepared, of_rows
 from . import AT_ONCE, CPU_KERNELS
 from .extrema import line_starts, lines
 from .pointwise import logaddexp
@@ -43,7 +43,7 @@ def accumulate(ufunc: np.ufunc, x: np.ndarray, axis: int, wide: np.dtype) -> np.
         first = x[(slice(None),) * axis + (slice(1),)]
         np.multiply(first, 1, first)
     out = ufunc.accumulate(x, axis, wide)
-    return np.add(out, 0, out) if ufunc is np.add and wide.kind in "fc" else out
+    return np.add(out, number(0, wide), out) if ufunc is np.add and wide.kind in "fc" else out
 
 
 def accumulated(ufunc: np.ufunc) -> Prepared:
@@ -87,10 +87,11 @@ def accumulated(ufunc: np.ufunc) -> Prepared:
             row = sure(x.reshape(1), dim, dtype)
             return row and (lambda x: row(x.reshape(1)).reshape(()))
         if is_half(x):
-            return lambda x: accumulate(ufunc, x.astype(single), dim, wide).astype(single).astype(kept)
-        return (lambda x: accumulate(ufunc, x, dim, wide).astype(kept, copy=False)) if kept.char in "fd" else None
+            return lambda x: accumulate(ufunc, x.astype(wide), dim, wide).astype(single).astype(kept)
+        double = running(x)
+        return (lambda x: accumulate(ufunc, x, dim, double).astype(kept)) if kept.char in "fdFD" else None
 
-    return Prepared(prepare, sure=sure)
+    return Prepared(of_rows(prepare), sure=sure)
 
 
 def one_by_one(ufunc: np.ufunc, x: np.ndarray, out: np.ndarray) -> None:
@@ -196,7 +197,7 @@ def extremum(ufunc: np.ufunc) -> Prepared:
 
         return run
 
-    return Prepared(prepare)
+    return Prepared(of_rows(prepare))
 
 
 def diff(x: np.ndarray, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
@@ -282,11 +283,25 @@ def logcumsumexp(x: np.ndarray, dim: int) -> Any:
     return np.moveaxis(out, 0, axis)
 
 
+def logarithms(x: np.ndarray, dim: int) -> Callable[[np.ndarray], Any]:
+    """Prepare ``logcumsumexp``; that of few numbers is one of NumPy's accumulations."""
+    wide, kept = np.dtype(np.float64), x.dtype
+    if kept.char not in "fd" or not 0 < x.size <= FEW or not x.ndim:
+        return lambda x: plain_logarithms(x, dim)
+
+    def few(x: np.ndarray) -> np.ndarray:
+        found = np.logaddexp.accumulate(x, dim, wide)
+        return np.add(found, number(0, wide), found).astype(kept)  # as of sums: one element, and nothing
+
+    return few
+
+
+plain_logarithms = scalar_back(logcumsumexp)
 AT_ONCE.add(diff)
 CPU_KERNELS.update({
     "cumsum": accumulated(np.add),
     "cumprod": accumulated(np.multiply),
-    "logcumsumexp": scalar_back(logcumsumexp),
+    "logcumsumexp": Prepared(of_rows(logarithms)),
     "cummax": extremum(np.maximum),
     "cummin": extremum(np.minimum),
 })
