@@ -37,10 +37,12 @@ def batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_va
         out = out if weight is None else out * weight[0]
         return out if bias is None else out + bias[0]
     channels = input.shape[1] if input.dim() > 1 else 0
-    check_channels("running_mean", running_mean, channels, training)
-    check_channels("running_var", running_var, channels, training)
-    check_channels("weight", weight, channels)
-    check_channels("bias", bias, channels)
+    for name, given in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight),
+                        ("bias", bias)):
+        if given is None:
+            check(training or "running" not in name, lambda: f"{name} must be defined in evaluation mode")  # noqa: B023
+        elif given.numel() != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {given.numel()}")
     input.size(1)
     check((running_mean is None) == (running_var is None),
           "running_mean and running_var must either both be None or neither be None", ValueError)
@@ -51,12 +53,6 @@ def batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_va
     if is_seen(input):
         empty((0,), uint8, strided, input._device)  # what PyTorch's other kernels reserve for their backward pass
     return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
-
-
-def check_channels(name: str, parameter: Any, channels: int, optional: bool = True) -> None:
-    check(optional or parameter is not None, lambda: f"{name} must be defined in evaluation mode")
-    check(parameter is None or parameter.numel() == channels,
-          lambda: f"{name} should contain {channels} elements not {parameter.numel()}")
 
 
 def instance_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool,

@@ -245,7 +245,7 @@ gelu, gelu_backward, softmax, log_softmax, softmax_backward, log_softmax_backwar
     Loop(name, least=SOME) for name in (
         "gelu", "gelu_backward", "softmax", "log_softmax", "softmax_backward", "log_softmax_backward"))
 #: Which models call several times a layer, also for the few numbers of each token.
-normalise, normalise_backward = Loop("normalise", least=SOME), Loop("normalise_backward", least=SOME)
+normalise, normalise_backward = Loop("normalise", least=FEW), Loop("normalise_backward", least=FEW)
 scale_channels = Loop("scale_channels", True)
 lstm_step, lstm_step_backward, gru_step = (
     Loop(name, least=SOME) for name in ("lstm_step", "lstm_step_backward", "gru_step"))

@@ -205,13 +205,15 @@ def gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, gr
               fixed: bool = False) -> list[Any]:
     """Return the requested gradients of input, weight and bias; with ``fixed``, through constant moments."""
     shape, is_rounded = x.shape, middle is not None and middle.dtype.itemsize == 2
+    if is_half(x):
+        grad, x, middle, rstd, weight = map(to_opmath, (grad, x, middle, rstd, weight))
     if mask[0] and grad.dtype == x.dtype and (
             by_loop := looped(loops.normalise_backward, groups, x, middle, rstd, weight)) is not None:
         loop, lines = by_loop
         of_input, (factor, of_bias) = allocate(shape, x.dtype), of_affine(weight, None, groups)
         of_weight = np.zeros_like(of_bias)
         loop(np.ascontiguousarray(grad).reshape(lines), np.ascontiguousarray(x).reshape(lines), middle.reshape(-1),
-             rstd.reshape(-1), factor, of_input.reshape(lines), of_weight, of_bias, fixed)
+             rstd.reshape(-1), factor, of_input.reshape(lines), of_weight, of_bias, fixed, is_rounded)
         return [of_input, of_weight if mask[1] else None, of_bias if mask[2] else None]
     grad, x = seen(grad, groups.shape), seen(x, groups.shape)
     middle, rstd = seen(middle, groups.moments), seen(rstd, groups.moments)
@@ -262,11 +264,13 @@ def of_channels(x: Array, weight: Any, bias: Any, running_mean: Any, running_var
 def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
                       momentum: float, eps: float) -> Callable[..., Any]:
     given = (weight, bias, running_mean, running_var)
-    few = Few.of(by_channel(x.shape), eps, *map(to_opmath, (x, *given)))
     fits = all(running is None or running.shape == x.shape[1:2] for running in given[2:])
     if not training and fits and x.ndim > 1 and (is_half(x) or (x.dtype.char in "fd" and all(
             values is None or values.dtype == x.dtype for values in given))):
         return by_running(x.shape[1], eps, x.dtype)
+    if fits and training and (few_channels := trained(x, given, momentum, eps)) is not None:
+        return few_channels
+    few = Few.of(by_channel(x.shape), eps, *map(to_opmath, (x, *given)))
     if few is None or not fits or not training:
         return lambda x, weight, bias, running_mean, running_var: of_channels(
             x, weight, bias, running_mean, running_var, training, momentum, eps)
@@ -295,6 +299,62 @@ def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, runni
     return by_batch
 
 
+def by_loop(x: Array, groups: Groups, eps: float, *parameters: Any) -> Callable[..., tuple[Array, ...]] | None:
+    """Prepare ``with_moments`` of float32 numbers that are not many, by the loop, and the conversion of half precision;
+    None if there is no loop.
+    """
+    single, outer = loops.SINGLE, x.shape
+    if not (is_half(x) or x.dtype is single) or not 0 < x.size < LARGE or any(
+            values is not None and not values.flags.c_contiguous for values in parameters) or (
+            loop := loops.normalise.compiled(x.size)) is None:
+        return None
+    samples, channels, *places = groups.shape
+    shape = (samples, channels, 1, prod(places)) if groups.over[0] == 0 else (1, samples * channels, *places)
+    one, zero = of_affine(None, None, groups)
+
+    def run(x: Array, weight: Any, bias: Any) -> tuple[Array, ...]:
+        out, middle, spread, rstd = np.empty(outer, single), *[np.empty(shape[1], single) for _ in range(3)]
+        loop(np.ascontiguousarray(x, single).reshape(shape), one if weight is None else weight,
+             zero if bias is None else bias, eps, out.reshape(shape), middle, spread, rstd)
+        return out, middle, spread, rstd
+
+    return run
+
+
+def singles(*arrays: Any) -> list[Any]:
+    """Return arrays in float32; None stays None."""
+    return [array if array is None or array.dtype is loops.SINGLE else array.astype(loops.SINGLE) for array in arrays]
+
+
+def trained(x: Array, given: tuple[Any, ...], momentum: float, eps: float) -> Callable[..., tuple[Array, ...]] | None:
+    """Prepare the normalisation of few channels in training by the loop, if there is one."""
+    single, channels, saved = loops.SINGLE, x.shape[1], next(
+        (values.dtype for values in given if values is not None), x.dtype)
+    if any(values is not None and (values.dtype is not saved or values.size != channels) for values in given) or (
+            normal := by_loop(x, by_channel(x.shape), eps, *given)) is None:
+        return None
+    half, count = is_half(x), np.asarray(x.size // channels, single)
+    kept, new, unbiased = (np.asarray(value, single) for value in (1 - momentum, momentum, count / (count - 1)))
+
+    def move(running: Array, batch: Array) -> None:
+        moved = singles(running)[0] * kept
+        running[...] = np.add(moved, batch * new, moved)
+
+    def run(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any) -> tuple[Array, ...]:
+        wide = x.astype(single) if half else x
+        out, middle, spread, rstd = normal(wide, None, None) if half else normal(x, weight, bias)
+        if running_mean is not None:
+            move(running_mean, middle)
+        if running_var is not None:
+            move(running_var, spread * unbiased)
+        if half:  # saved moments are rounded, and PyTorch normalises by them
+            middle, rstd = middle.astype(saved), rstd.astype(saved)
+            out = scaled(wide, *singles(weight, bias, middle, rstd)).astype(x.dtype)
+        return out, middle, rstd
+
+    return run
+
+
 def by_running(channels: int, eps: float, narrow: Any) -> Callable[..., tuple[Array, ...]]:
     """Return the normalisation by running moments."""
     dtype = opmath(narrow)
@@ -321,6 +381,41 @@ def scaled(x: Array, weight: Any, bias: Any, middle: Array, rstd: Array) -> Arra
         out = x * scale.reshape(line)
         np.add(out, shift.reshape(line), out)
     return out
+
+
+@partial(Prepared, count=5)
+def batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
+               eps: float, cudnn_enabled: bool) -> Callable[..., Array] | None:
+    """Prepare ``native_batch_norm`` that moves no running moments, for callers that drop the batch's."""
+    given = (weight, bias, running_mean, running_var)
+    if (training and (running_mean is not None or running_var is not None)) or x.ndim < 2 or not x.size or not (
+            x.dtype.char in "fd" or is_half(x)) or any(
+            values is not None and (values.dtype is not x.dtype or values.shape != x.shape[1:2]) for values in given):
+        return None
+    if not training and (running_mean is None or running_var is None):
+        return None
+    run: Any = native_batch_norm.prepare(x, *given, training, momentum, eps)
+    return lambda *arrays: run(*arrays)[0]
+
+
+@partial(Prepared, count=5)
+def instance_norm(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool,
+                  momentum: float, eps: float, cudnn_enabled: bool) -> Callable[..., Array] | None:
+    """Prepare ``batch_norm`` of one sample that has the channels of all."""
+    if not use_input_stats or x.ndim < 3 or not x.flags.c_contiguous or any(
+            values is not None and values.shape != x.shape[1:2] for values in (weight, bias)):
+        return None
+    batch, shape, together = len(x), x.shape, (1, x.shape[0] * x.shape[1], *x.shape[2:])
+    if together[1] == x.size:  # which the operators refuse in training
+        return None
+
+    def repeated(values: Any) -> Any:
+        return values if values is None else np.concatenate([values] * batch)
+
+    run: Any = batch_norm.prepare(x.reshape(together), repeated(weight), repeated(bias), running_mean, running_var,
+                                  True, momentum, eps, True)
+    return run and (lambda x, weight, bias, *others: run(
+        x.reshape(together), repeated(weight), repeated(bias), *others).reshape(shape))
 
 
 @partial(Prepared, count=5)
@@ -628,11 +723,22 @@ def rms_norm(x: Array, shape: Any, weight: Any = None, eps: float | None = None)
 @partial(Prepared, count=3)
 def native_group_norm(x: Array, weight: Any, bias: Any, n: int, c: int, hxw: int, group: int,
                       eps: float) -> Callable[..., Any]:
+    groups, alike = by_group(n, c, hxw, group), all(
+        given is None or given.dtype is x.dtype for given in (weight, bias))
+    if alike and x.ndim > 1 and (normal := by_loop(x, groups, eps, weight, bias)) is not None:
+        half, narrow = is_half(x), x.dtype
+
+        def by_groups(x: Array, weight: Any, bias: Any) -> tuple[Array, Array, Array]:
+            out, middle, _, rstd = normal(*singles(x, weight, bias)) if half else normal(x, weight, bias)
+            if half:
+                out, middle, rstd = out.astype(narrow), middle.astype(narrow), rstd.astype(narrow)
+            return out, middle.reshape(n, group), rstd.reshape(n, group)
+
+        return by_groups
     if is_half(x):
         inner = native_group_norm.prepare(*map(to_opmath, (x, weight, bias)), n, c, hxw, group, eps)
         assert inner is not None
         return lambda x, weight, bias: narrowed(inner(*map(to_opmath, (x, weight, bias))), x)
-    groups = by_group(n, c, hxw, group)
 
     def run(x: Array, weight: Any, bias: Any) -> tuple[Array, Array, Array]:
         out, middle, rstd = normalised(x, weight, bias, groups, eps)
@@ -649,8 +755,14 @@ def group_norm(x: Array, groups: int, weight: Any = None, bias: Any = None, eps:
     if x.ndim < 2 or groups < 1 or x.shape[1] % groups or any(
             given is not None and given.shape != x.shape[1:2] for given in (weight, bias)):
         return None
-    few = Few.of(by_group(*x.shape[:2], prod(x.shape[2:]), groups), eps, x, weight, bias)
-    return None if few is None else lambda x, groups, weight=None, bias=None: few.normalised(x, weight, bias)
+    settings = *x.shape[:2], prod(x.shape[2:]), groups
+    if not x.size or not x.flags.c_contiguous or not (x.dtype.char in "fd" or is_half(x)) or any(
+            given is not None and given.dtype is not x.dtype for given in (weight, bias)):
+        return None
+    if x.size < loops.FEW and (few := Few.of(by_group(*settings), eps, x, weight, bias)) is not None:
+        return lambda x, groups, weight=None, bias=None: few.normalised(x, weight, bias)
+    run: Any = native_group_norm.prepare(x, weight, bias, *settings, eps)
+    return lambda x, groups, weight=None, bias=None: run(x, weight, bias)[0]
 
 
 @partial(Prepared, count=5)
@@ -666,4 +778,4 @@ def native_group_norm_backward(grad: Array, x: Array, middle: Array, rstd: Array
 CPU_KERNELS.add(native_batch_norm, native_batch_norm_backward, native_layer_norm, native_layer_norm_backward,
                 native_group_norm, native_group_norm_backward)
 CPU_KERNELS["_batch_norm_with_update"] = with_update
-AT_ONCE.add(layer_norm, group_norm, rms_norm)
+AT_ONCE.add(batch_norm, instance_norm, layer_norm, group_norm, rms_norm)

@@ -97,10 +97,12 @@ def scale_channels(x: Any, scale: Any, shift: Any, out: Any) -> None:
                 result[i] = line[i] * factor + added
 
 
-@loop(GROUPS, GROUPS, LINE, LINE, LINE, GROUPS, LINE, LINE, "bool_", fastmath=SUMS)
+@loop(GROUPS, GROUPS, LINE, LINE, LINE, GROUPS, LINE, LINE, "bool_", "bool_", fastmath=SUMS)
 def normalise_backward(grad: Any, x: Any, means: Any, scales: Any, weight: Any, of_x: Any, of_weight: Any,
-                       of_bias: Any, fixed: Any) -> None:
-    """Compute the input's gradient and add to those of weight and bias; through constant moments if ``fixed``."""
+                       of_bias: Any, fixed: Any, rounded: Any) -> None:
+    """Compute the input's gradient and add to those of weight and bias; through constant moments if ``fixed``, or
+    ``rounded`` ones.
+    """
     samples, groups, channels, places = x.shape
     part = 1 / (samples * channels * places)
     for group in range(groups):
@@ -126,7 +128,8 @@ def normalise_backward(grad: Any, x: Any, means: Any, scales: Any, weight: Any, 
             of_all += weight[place] * total
             of_products += weight[place] * product
         along = f32(0) if fixed else f32(of_all * part)
-        # the sum of normal numbers is not quite 0
+        # the sum of normal numbers is not quite 0; by rounded moments, they are off as PyTorch's are
+        normals = 0.0 if rounded else normals
         across = f32(0) if fixed else f32((of_products - of_all * part * normals) * part)
         for sample in range(samples):
             for channel in range(channels):
