@@ -145,7 +145,8 @@ COMPOSITES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "block_diag": lambda lib, x, at: lib.block_diag(x, x.t(), x[:2]),
     "stacks": lambda lib, x, at: [lib.hstack([x, x.t()]), lib.vstack([x, x[0]]), lib.dstack([x, x]),
                                   lib.column_stack([x, x[0]])],
-    "products": lambda lib, x, at: [lib.kron(x, x[:2]), lib.outer(x[0], x[:, 1]), lib.inner(x, x.t()), x @ x, x @ x[0]],
+    "products": lambda lib, x, at: [lib.kron(x, x[:2]), lib.outer(x[0], x[:, 1]), lib.inner(x, x.t()), x @ x, x @ x[0],
+                                    lib.cartesian_prod(x[0], x[:2, 1], x[1])],
     "products of integers": lambda lib, x, at: [
         at @ at, at @ at[0], lib.inner(at[0], at[:, 1]), lib.kron(at, at[:2]), lib.addmm(at[0], at, at),
         lib.addmv(at[0], at, at[1], beta=2, alpha=3), lib.addbmm(at, lib.stack([at, at]), lib.stack([at, at]), beta=0),

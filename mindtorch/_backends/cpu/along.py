@@ -39,16 +39,16 @@ def finder(shape: Ints, dim: int, of_index: Ints) -> Callable[[Array], Array] | 
     if not prod(whole) * prod(places) or (found := starts(whole, dim, places)) is None:
         return None
     step, others = found
-    size, length = whole[dim], np.asarray(step)
-    others = np.broadcast_to(others, places).reshape(of_index).copy()
-
-    def find(at: Array) -> Array:
-        line = at.ravel()
-        if line[line.argmin()] < 0 or line[line.argmax()] >= size:
-            raise ValueError
-        return np.add(at if step == 1 else np.multiply(at, length), others)
-
-    return find
+    size = whole[dim]
+    before, others = prod(whole) // (size * step), others.reshape(others.shape if of_index else ())
+    box, inner = others // (size * step), others % step
+    if before == step == 1:
+        return lambda at: np.ravel_multi_index((at,), (size,))
+    if before == 1:
+        return lambda at: np.ravel_multi_index((at, inner), (size, step))
+    if step == 1:
+        return lambda at: np.ravel_multi_index((box, at), (before, size))
+    return lambda at: np.ravel_multi_index((box, at, inner), (before, size, step))
 
 
 def taken_along(x: Array, index: Array, axis: int) -> Array:

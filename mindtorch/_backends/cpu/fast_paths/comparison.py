@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...._dtype import bool_
-from ..ops.comparison import chosen
+from ..ops.comparison import MANY, chosen
 from . import FAST_PATHS, LARGEST, PLAIN, fast_path, ndarray
 
 
@@ -17,7 +17,12 @@ def masked_fill(self: Any, mask: Any, value: Any) -> ndarray | None:
     if (dtype not in PLAIN or mask._dtype is not bool_ or value.__class__ not in (int, float)
             or (not -LARGEST < value < LARGEST and value - value == 0)):
         return None
-    return chosen(mask._array, dtype.np.type(value), self._array)
+    array, where = self._array, mask._array
+    if array.size < MANY and where.shape == array.shape:
+        out: ndarray = array.copy()
+        np.putmask(out, where, value)
+        return out
+    return chosen(where, dtype.np.type(value), array)
 
 
 @fast_path

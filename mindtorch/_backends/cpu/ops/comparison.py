@@ -15,6 +15,7 @@ from ...._storage import allocate
 from ...common.blocks import LARGE, compute, each_block
 from ...common.elements import by_loop, element
 from ...common.half import number_in, part_for
+from ..rows import Prepared
 from . import CPU_KERNELS
 
 
@@ -165,8 +166,21 @@ def masked_fill_(x: Any, mask: Any, value: Any) -> None:
     np.copyto(x, filling(x, value), where=mask)
 
 
-def masked_fill(x: Any, mask: Any, value: Any) -> Any:
-    return chosen(mask, filling(x, value), x)
+@partial(Prepared, count=2)
+def masked_fill(x: np.ndarray, mask: np.ndarray, value: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Prepare a copy in which a number is where a mask holds."""
+    number = filling(x, value)
+    return few_filled(number) if x.size < MANY and mask.shape == x.shape else lambda x, mask: chosen(mask, number, x)
+
+
+def few_filled(number: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Return the function that fills a copy of few numbers where a mask of their shape holds."""
+    def run(x: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        out = x.copy()
+        np.putmask(out, mask, number)
+        return out
+
+    return run
 
 
 #: Rows for a tensor, and for a number, on the left.
@@ -201,7 +215,7 @@ CPU_KERNELS.update({
         np.equal(x, 0), values, np.greater(x, 0).astype(x.dtype))),
     "where.self": chosen,
     "masked_fill.Scalar": masked_fill,
-    "masked_fill.Tensor": masked_fill,
+    "masked_fill.Tensor": lambda x, mask, value: masked_fill(x, mask, value),
     "masked_fill_.Scalar": masked_fill_,
     "masked_fill_.Tensor": masked_fill_,
 })

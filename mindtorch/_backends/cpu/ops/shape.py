@@ -378,6 +378,16 @@ def concatenated(atleast: Callable[[Array], Array], of_vectors: int, dim: int) -
     return prepare
 
 
+def cartesian_prod(arrays: list[Array]) -> Rows | None:
+    """Prepare all combinations of few elements of several vectors of one dtype: their places are a table."""
+    shape = tuple([array.size for array in arrays])
+    if len(arrays) < 2 or len({array.dtype for array in arrays}) > 1 or not 0 < prod(shape) * len(shape) <= MOST:
+        return None
+    starts = np.cumsum((0, *shape[:-1]))
+    places = np.indices(shape).reshape(len(shape), -1).T + starts
+    return lambda arrays: np.concatenate(arrays).take(places)
+
+
 def block_diag(arrays: list[Array]) -> Rows | None:
     """Prepare zeros with small matrices along the diagonal."""
     if len({array.dtype for array in arrays}) > 1 or sum([array.size for array in arrays]) >= SMALL:
@@ -397,7 +407,7 @@ def block_diag(arrays: list[Array]) -> Rows | None:
     return run
 
 
-AT_ONCE.add(col2im, trace, block_diag)
+AT_ONCE.add(col2im, trace, block_diag, cartesian_prod)
 AT_ONCE.update({"hstack": concatenated(np.atleast_1d, 0, 1), "dstack": concatenated(np.atleast_3d, 0, 2),
                 **dict.fromkeys(("vstack", "row_stack"), concatenated(np.atleast_2d, 0, 0)),
                 "column_stack": concatenated(lambda x: x if x.ndim > 1 else x.reshape(-1, 1), 0, 1)})

@@ -216,14 +216,18 @@ def reduce_along(x: Array, dim: int, at: Array, values: Array, reduce: str, incl
     old values.
     """
     ufunc, start = REDUCTIONS[reduce]
-    places: Any = None
-    if reduce == "mean" or not include_self:
-        places = flat_rows(x.shape, dim, at) if at.ndim == 1 else flat_elements(x, dim, at)
+    of_rows, places = at.ndim == 1, at
+    if not of_rows and (reduce == "mean" or not include_self):
+        places = flat_elements(x, dim, at)
     if not include_self:
-        x[np.unravel_index(places, x.shape)] = start(x.dtype)
+        if of_rows:
+            front(x, dim)[at] = start(x.dtype)
+        else:
+            x.put(places, start(x.dtype))
     combine(ufunc, x, dim, at, values)
     if reduce == "mean":
-        average(x, np.bincount(places, minlength=x.size).reshape(x.shape), include_self)
+        size, shape = (x.shape[dim], (-1, *[1] * (x.ndim - dim - 1))) if of_rows else (x.size, x.shape)
+        average(x, np.bincount(places, minlength=size).reshape(shape), include_self)
 
 
 def average(x: Array, count: Array, include_self: bool) -> None:
