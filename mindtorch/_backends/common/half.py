@@ -68,8 +68,10 @@ def part_for(x: np.ndarray, dtype: DType) -> np.ndarray:
 
 
 def converted(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Return an array in another dtype."""
+    """Return an array in another dtype; integers in half precision from float32, as C++ converts them."""
     x, size = before_rounding(x, dtype), x.size
+    if size >= FEW and dtype.char in "eE" and x.dtype.kind in "biu":
+        x = x.astype(np.float32)
     if size < FEW or (way := _WAYS[x.dtype, dtype]) is None or (way is _WAYS.widening and size < SOME):
         return x.astype(dtype)
     if not x.flags.c_contiguous:

@@ -27,7 +27,7 @@ from ..._dispatch.schemas import registry
 from ..._dtype import before_rounding, float16, from_numpy_dtype, int64
 from ..._tensor import Tensor, from_array
 from ..common.blocks import SMALL
-from ..common.half import FEW
+from ..common.half import FEW, converted
 from .kernels import Shape, by_layouts, unchecked
 from .ops import AT_ONCE, MOVES
 from .plans import SEEN, UNFIT, Plan, Plans
@@ -171,9 +171,11 @@ def clone(x: np.ndarray, memory_format: Any = None) -> Rows | None:
 def to_copy(x: np.ndarray, dtype: Any = None, device: Any = None, non_blocking: bool = False,
             memory_format: Any = None) -> Rows | None:
     """Prepare a conversion of a small tensor, which has its strides if none are asked for."""
-    takes = dtype is not None and device in (None, HOST) and x.size < FEW and memory_format in AS_IT_IS
+    takes = dtype is not None and device in (None, HOST) and x.size < SMALL and memory_format in AS_IT_IS
     if not takes or not any(x.dtype.char in given and dtype.np.char in asked for given, asked in CONVERTED):
         return None
+    if x.size >= FEW and (x.flags.c_contiguous or memory_format not in IN_ROWS):
+        return lambda x: converted(x, dtype.np)
     convert = methodcaller("astype", dtype.np, "C" if memory_format in IN_ROWS else "K")
     return convert if x.dtype.char != "d" or dtype is not float16 else lambda x: convert(before_rounding(x, dtype.np))
 
