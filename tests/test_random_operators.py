@@ -215,6 +215,15 @@ def test_like_factories_and_samples_have_pytorchs_strides(call: Callable[..., An
     assert_same(got, expected, rtol=ULP["float32"], atol=0.0)
 
 
+@pytest.mark.parametrize("name", ["rand_like", "randn_like"])
+def test_every_call_draws_few_numbers_like_a_transposed_tensor_in_the_order_of_memory(name: str) -> None:
+    for lib in (mindtorch, torch):
+        lib.manual_seed(11)
+    ours, theirs = mindtorch.zeros(4, 3).t(), torch.zeros(4, 3).t()
+    for _ in range(5):
+        assert_same(getattr(mindtorch, name)(ours), getattr(torch, name)(theirs), rtol=ULP["float32"], atol=0.0)
+
+
 OUTS: list[Callable[[Any, Any, Any], Any]] = [
     lambda lib, g, o: lib.rand(3, 20, generator=g, out=o),
     lambda lib, g, o: lib.randn(3, 20, generator=g, out=o),

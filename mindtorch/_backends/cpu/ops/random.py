@@ -162,11 +162,11 @@ def numbers(bind: Callable[[int, np.dtype], Callable[[], np.ndarray]]) -> Callab
 
 
 def numbers_like(bind: Callable[[int, np.dtype], Callable[[], np.ndarray]]) -> Callable[..., Any]:
-    """Return a function that prepares drawing a few numbers in the shape and dtype of an array."""
+    """Return a function that prepares drawing a few numbers in the shape and dtype of a contiguous array."""
     prepare = numbers(bind)
 
     def prepare_like(x: np.ndarray, dtype: DType | None = None, *options: Any) -> Callable[..., np.ndarray] | None:
-        sample = prepare(x.shape, dtype or from_numpy_dtype(x.dtype))
+        sample = prepare(x.shape, dtype or from_numpy_dtype(x.dtype)) if x.flags.c_contiguous else None
         return sample and (lambda x: sample())
 
     return prepare_like
