@@ -300,3 +300,34 @@ def test_gradients_of_distances_that_are_zero_do_not_depend_on_gradients_that_ar
     ours, theirs = (gradients(lib, *port([x, y, weights], lib)) for lib in (mindtorch, torch))
     for mine, other in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(array(mine), array(other), 1e-5, 1e-5)
+
+
+#: Products of a column (4, 1), its row (1, 4), or its elements (4), with a matrix (1, 1) or vector of one number.
+BY_NUMBER: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "mm": lambda lib, x, w: x.mm(w), "mm by a row": lambda lib, x, w: w.mm(x.t()), "mv": lambda lib, x, w: x.mv(w[0]),
+    "linear": lambda lib, x, w: lib.nn.functional.linear(x, w), "matmul": lambda lib, x, w: x[None] @ w,
+    "linear of lines": lambda lib, x, w: lib.nn.functional.linear(w, x[:, :1], x[:, 0] * 0),
+    "bias": lambda lib, x, w: lib.nn.functional.linear(x, w, w[0]), "addmm": lambda lib, x, w: lib.addmm(w, x, w),
+    "scaled addmm": lambda lib, x, w: lib.addmm(w, x, w, beta=2), "inner": lambda lib, x, w: lib.inner(x, w),
+    "convolution": lambda lib, x, w: lib.nn.functional.conv1d(x.t()[None], w[None]),
+    "transposed": lambda lib, x, w: lib.nn.functional.conv_transpose1d(x.t()[None], w[None]),
+}
+
+
+@pytest.mark.parametrize("call", BY_NUMBER.values(), ids=BY_NUMBER)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_products_by_a_single_zero_are_nan_where_the_other_factor_is_not_finite(
+        call: Callable[..., Any], dtype: str) -> None:
+    found: list[list[Any]] = []
+    for lib in (mindtorch, torch):
+        rows: list[Any] = []
+        found.append(rows)
+        for value in (INF, NAN, INF):  # calls that are the same but for the values
+            x = lib.tensor([[1.0], [value], [0.0], [2.0]], dtype=getattr(lib, dtype), requires_grad=True)
+            w = lib.zeros(1, 1, dtype=x.dtype, requires_grad=True)
+            out = call(lib, x, w)
+            for gradient in (x.detach().reshape(out.shape), lib.zeros_like(out)):
+                rows += lib.autograd.grad(out, (x, w), gradient, retain_graph=True)
+            rows.append(out)
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(array(ours), array(theirs))

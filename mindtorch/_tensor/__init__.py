@@ -637,7 +637,9 @@ class Tensor(Methods, metaclass=_TensorMeta):
         """Return the product of two CPU matrices of one dtype, transposed if ``turned``."""
         out, left, right = new(Tensor), self._array, other._array
         left, right = left.T if turned else left, right.T if other_turned else right  # type: ignore[union-attr]
-        out._array, out._dtype, out._keys = silent().run(left.dot, right), self._dtype, CPU  # type: ignore[union-attr, arg-type]
+        by_number = left.size == 1 or right.size == 1  # type: ignore[union-attr]  # by which ``dot`` takes 0 times NaN for 0
+        array = silent().run(np.matmul, left, right) if by_number else silent().run(left.dot, right)  # type: ignore[union-attr, arg-type]
+        out._array, out._dtype, out._keys = array, self._dtype, CPU
         return out
 
     def _batched_product(self, other: Tensor, turned: bool, other_turned: bool) -> Tensor:

@@ -236,7 +236,8 @@ class FewMaps:
         lead, by_group = ((), ()) if self.alone else ((samples, groups), (groups,))
         self.rows, self.matrices = (*lead, outputs, prod(maps.out)), (*by_group, outputs, maps.length)
         self.table = table.reshape(*lead, maps.length, prod(maps.out))
-        self.places, self.product = self.table.ravel(), np.dot if self.alone else np.matmul
+        by_number = sorted((outputs, maps.length, prod(maps.out)))[1] == 1  # by which ``dot`` takes 0 times NaN for 0
+        self.places, self.product = self.table.ravel(), np.dot if self.alone and not by_number else np.matmul
 
     def gathered(self, large: Array) -> Array:
         if self.is_padded:

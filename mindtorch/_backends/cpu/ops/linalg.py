@@ -23,6 +23,14 @@ dot: Product = ndarray.dot  #: for few elements, in a third of the time of ``mat
 
 batched: Product = partial(np.matmul, order="C")
 
+
+def product_of(left: ndarray, right: ndarray) -> Product:
+    """Return ``dot``, or ``matmul`` where one of the arrays is a single number: by that, BLAS's axpy multiplies for
+    ``dot``, which takes 0 times infinity or NaN for 0.
+    """
+    return dot if left.size > 1 < right.size else np.matmul
+
+
 #: From this many multiplications on, integers are multiplied by BLAS. MULTIPLIED: elements of half precision that NumPy
 #: multiplies in less time than it converts them.
 MANY, MULTIPLIED = 1 << 14, 1 << 7
@@ -74,14 +82,16 @@ def widened(product: Callable[[ndarray, ndarray], Any], of_floats: Product | Non
     arrays with these numbers of dimensions.
     """
     def prepare(self: ndarray, other: ndarray) -> Product:
-        if are_floats(self, other) and self.size and other.size:
-            return of_floats or product
+        chosen = of_floats if of_floats and self.size > 1 < other.size else product
+        if are_floats(self, other):
+            return chosen
         if is_half(self) and other.dtype == self.dtype:
-            return narrowed_both(of_floats if of_floats and self.size and other.size else product, self, other)
+            return narrowed_both(chosen, self, other)
         return lambda self, other: product(to_opmath(self), to_opmath(other))
 
     def sure(self: ndarray, other: ndarray) -> Product | None:
-        return of_floats if are_floats(self, other) and (self.ndim, other.ndim) == ranks and other.size else None
+        return of_floats if are_floats(self, other) and (self.ndim, other.ndim) == ranks and (
+            self.size > 1 < other.size) else None
 
     return Prepared(prepare, 2, sure=of_floats and sure)
 
@@ -103,7 +113,7 @@ def _scalar(value: Any, array: ndarray) -> Any:
 
 def affine(bias: ndarray, left: ndarray, right: ndarray) -> ndarray:
     """Multiply matrices of any strides and add a bias to each column."""
-    array: ndarray = left.dot(right)
+    array: ndarray = left.dot(right) if left.size > 1 < right.size else np.matmul(left, right)
     return np.add(array, bias, array)
 
 
@@ -132,7 +142,8 @@ def addmm(self: ndarray, mat1: ndarray, mat2: ndarray, beta: Any = 1, alpha: Any
     if plain and mat1.ndim == mat2.ndim == 2 and self.ndim == 1 and are_floats(self, mat1, mat2):
         return affine_transposed if favours_transposed(mat1, mat2) else affine
     if are_alike(mat1, self, mat2) and mat1.size and mat2.size:
-        factor, other, multiply = _scalar(alpha, self), _scalar(beta, self), dot if mat1.ndim == 2 else np.matmul
+        factor, other = _scalar(alpha, self), _scalar(beta, self)
+        multiply = product_of(mat1, mat2) if mat1.ndim == 2 else np.matmul
         if plain:
             return lambda self, left, right: np.add(product := multiply(left, right), self, product)
 
@@ -238,10 +249,11 @@ def linear(input: ndarray, weight: ndarray, bias: ndarray | None = None) -> Call
             bias is not None and (bias.dtype is not input.dtype or bias.ndim != 1)):
         return None
     matrix, shape = (prod(input.shape[:-1]), input.shape[-1]), (*input.shape[:-1], len(weight))
+    multiply = product_of(input, weight)
     if bias is None and input.ndim <= 2:
-        return lambda input, weight, bias=None: input.dot(weight.T)
+        return lambda input, weight, bias=None: multiply(input, weight.T)
     if bias is None:
-        return lambda input, weight, bias=None: input.reshape(matrix).dot(weight.T).reshape(shape)
+        return lambda input, weight, bias=None: multiply(input.reshape(matrix), weight.T).reshape(shape)
     product = affine_transposed if favours_transposed(input.reshape(matrix), weight.T) else affine
     if input.ndim <= 2:
         return lambda input, weight, bias: product(bias, input, weight.T)
@@ -257,10 +269,11 @@ def matmul(left: ndarray, right: ndarray) -> Product | None:
     if right.ndim > 2:
         alike = left.ndim == right.ndim and left.shape[:-2] == right.shape[:-2]
         return batched if alike or left.ndim == 2 else None
+    multiply = product_of(left, right)
     if left.ndim <= 2:
-        return dot
+        return multiply
     last, shape = left.shape[-1], left.shape[:-1] + right.shape[1:]
-    return lambda left, right: left.reshape(-1, last).dot(right).reshape(shape)
+    return lambda left, right: multiply(left.reshape(-1, last), right).reshape(shape)
 
 
 def inner(left: ndarray, right: ndarray) -> Product | None:
@@ -269,8 +282,8 @@ def inner(left: ndarray, right: ndarray) -> Product | None:
         return None
     if not (are_alike(left, right.T) or (left.ndim == right.ndim == 1 and are_alike(left, right[:1]))):
         return None
-    count, shape = right.shape[-1], left.shape[:-1] + right.shape[:-1]
-    return lambda left, right: left.reshape(-1, count).dot(right.reshape(-1, count).T).reshape(shape)
+    count, shape, multiply = right.shape[-1], left.shape[:-1] + right.shape[:-1], product_of(left, right)
+    return lambda left, right: multiply(left.reshape(-1, count), right.reshape(-1, count).T).reshape(shape)
 
 
 def linalg_vecdot(x: ndarray, y: ndarray, dim: int = -1) -> Product | None:
