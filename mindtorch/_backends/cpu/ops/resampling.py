@@ -12,6 +12,7 @@ from ...._base import loops
 from ...._storage import allocate
 from ...common.blocks import LARGE, each_block
 from ...common.shapes import RESAMPLING
+from ..precision import is_half
 from ..rows import Prepared, by_matrix, moving
 from ..taps import Array, Taps
 from ..windows import Ints
@@ -183,19 +184,13 @@ def flattened(images: Ints, grid: Ints) -> tuple[Ints, Ints]:
     return (*images[:2], prod(images[2:])), (grid[0], prod(grid[1:-1]), grid[-1])
 
 
-def sampling(size: int, work: int, run: Callable[[slice], None]) -> None:
-    """Call ``run`` with slices of the batch, for so much work; with the whole batch for little."""
-    if work < LARGE:
-        run(slice(None))
-    else:
-        each_block(run, size, 1, work)
-
-
 def grid_sample(input: Array, grid: Array, mode: int, padding: int, corners: bool) -> Callable[..., Array | None]:
     """Prepare samples by a loop; until it is compiled, the composite computes."""
     size, dims, shape = np.array(input.shape[2:]), input.ndim - 2, (*input.shape[:2], *grid.shape[1:-1])
     (of_images, of_grid), of_samples = flattened(input.shape, grid.shape), flattened(shape, grid.shape)[0]
     work, dense = work_of(mode, dims, prod(shape)), input.flags.c_contiguous and grid.flags.c_contiguous
+
+    half = is_half(input)
 
     def run(input: Array, grid: Array) -> Array | None:
         if not dense:
@@ -203,9 +198,14 @@ def grid_sample(input: Array, grid: Array, mode: int, padding: int, corners: boo
         if (loop := loops.sample.compiled(work, input, grid)) is None:
             return None
         out = allocate(shape, input.dtype)
-        x, places, samples = map(as_loops_take, (
-            input.reshape(of_images), grid.reshape(of_grid), out.reshape(of_samples)))
-        sampling(len(x), work, lambda part: loop(x[part], places[part], size, mode, padding, corners, samples[part]))
+        x, places, samples = input.reshape(of_images), grid.reshape(of_grid), out.reshape(of_samples)
+        if half:
+            x, places, samples = map(as_loops_take, (x, places, samples))
+        if work < LARGE:
+            loop(x, places, size, mode, padding, corners, samples)
+        else:
+            each_block(lambda part: loop(x[part], places[part], size, mode, padding, corners, samples[part]), len(x), 1,
+                       work)
         return out
 
     return run
@@ -229,8 +229,11 @@ def grid_sample_backward(grad: Array, input: Array, grid: Array, mode: int, padd
         to_images, to_grid = (
             as_loops_take(out.reshape(to if asked else (0, 0, 0)))
             for out, to, asked in zip(outs, (of_images, of_grid), wanted, strict=True))
-        sampling(len(input), work, lambda part: loop(*[x[part] for x in arrays], size, mode, padding, corners,
-                                                     to_images[part], to_grid[part]))
+        if work < LARGE:
+            loop(*arrays, size, mode, padding, corners, to_images, to_grid)
+        else:
+            each_block(lambda part: loop(*[x[part] for x in arrays], size, mode, padding, corners, to_images[part],
+                                         to_grid[part]), len(input), 1, work)
         return tuple([out if asked else None for out, asked in zip(outs, wanted, strict=True)])
 
     return run
