@@ -12,10 +12,10 @@ from ...._base import loops
 from ...._base.layout import wrap_dims
 from ...._storage import allocate
 from ...common.blocks import SMALL
-from ..precision import to_opmath
+from ..precision import is_half, to_opmath
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
-from .norms import vector_norm
+from .norms import linalg_vector_norm, vector_norm
 from .sums import total
 
 vecdot: Any = np.vecdot
@@ -170,10 +170,21 @@ def pdist_backward(grad: np.ndarray, x: np.ndarray, p: float, pdist: np.ndarray)
     return cdist_backward(square(grad, len(x)), x, x, p, square(pdist, len(x)))
 
 
-def renorm(x: np.ndarray, p: Any, dim: int, maxnorm: Any) -> np.ndarray:
-    wide, axis = to_opmath(x), dim % x.ndim
-    norms = np.asarray(vector_norm(wide, p, tuple(d for d in range(x.ndim) if d != axis), True))
-    return wide * np.where(norms > maxnorm, maxnorm / (norms + norms.dtype.type(1e-7)), 1).astype(norms.dtype)
+def renorm(x: np.ndarray, p: Any, dim: int, maxnorm: Any) -> Callable[[np.ndarray], np.ndarray]:
+    """Prepare slices whose norms are at most a number."""
+    others, half, narrow = tuple([d for d in range(x.ndim) if d != dim % x.ndim]), is_half(x), x.dtype
+    like = to_opmath(x)
+    norm: Any = linalg_vector_norm.prepare(like, p, others, True)
+    kind = like.real.dtype
+    most, least, one = (np.asarray(value, kind) for value in (maxnorm, 1e-7, 1))
+
+    def run(x: np.ndarray) -> np.ndarray:
+        wide = to_opmath(x) if half else x
+        norms = np.asarray(norm(wide))
+        factor = np.where(norms > maxnorm, most / (norms + least), one)
+        return (wide * factor).astype(narrow) if half else wide * factor
+
+    return run
 
 
 def cosine_similarity(x1: np.ndarray, x2: np.ndarray, dim: int = 1, eps: float = 1e-8) -> Callable[..., Any] | None:
@@ -193,9 +204,10 @@ def cosine_similarity(x1: np.ndarray, x2: np.ndarray, dim: int = 1, eps: float =
 
 
 AT_ONCE.add(Prepared(cosine_similarity, 2))
-CPU_KERNELS.add(dist, renorm)
+CPU_KERNELS.add(dist)
 CPU_KERNELS.update({
     "norm.ScalarOpt_dim": norm,
+    "renorm": Prepared(renorm),
     "_cdist_forward": cdist,
     "_cdist_backward": cdist_backward,
     "_euclidean_dist": euclidean_dist,

@@ -78,6 +78,7 @@ def few_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool) -> Settled | N
     return lambda x: np.float_power(summed(power(np.abs(x))), root).astype(kind)
 
 
+@Prepared
 def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bool = False,
                        dtype: Any = None) -> Settled:
     """Prepare a norm."""
@@ -87,4 +88,5 @@ def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bo
     return settled
 
 
-CPU_KERNELS.update({"logsumexp": reduced(logsumexp), "linalg_vector_norm": Prepared(linalg_vector_norm)})
+CPU_KERNELS.add(linalg_vector_norm)
+CPU_KERNELS["logsumexp"] = reduced(logsumexp)
