@@ -11,9 +11,10 @@ import numpy as np
 from ...._base import loops
 from ...._base.loops.chains import polynomial
 from ...._base.loops.coefficients import ARTANH_ERF, ERFINV, ERFINV_FAR, float32s
-from ...common.elements import Looped, chained, looped
+from ...common.elements import Looped, chained, looped, number
 from ...common.half import converted
-from . import CPU_KERNELS
+from ..rows import taking
+from . import AT_ONCE, CPU_KERNELS
 from .pointwise import held, in_blocks
 
 FEW_STEPS = 64  #: of a recurrence, after which it may stop at NaN
@@ -117,6 +118,21 @@ def log_odds_of(x: Any, *bounds: float) -> Any:
 
 
 log_odds = chained(log_odds_of)
+
+
+def logit_backward(grad: Any, x: Any, eps: float | None = None) -> Callable[[Any, Any], Any] | None:
+    """Prepare the derivative of few elements. Half precision is rounded after each step, as in ATen."""
+    if grad.dtype is not x.dtype or grad.shape != x.shape or not 0 < x.size < FEW or x.dtype.kind not in "fV":
+        return None
+    bounds = (0, 1, np.nan) if eps is None or eps < 0 else (eps, 1 - eps, 0)
+    low, high, beyond, one = (number(value, x.dtype) for value in (*bounds, 1))
+
+    def run(grad: Any, x: Any) -> Any:
+        slope = np.asarray(np.divide(grad, np.multiply(x, np.subtract(one, x))))
+        np.copyto(slope, beyond, where=np.logical_or(np.less(x, low), np.greater(x, high)))
+        return slope
+
+    return run
 
 
 def lgamma_of(x: Any) -> Any:
@@ -334,6 +350,7 @@ def by_loop(name: str, row: Callable[[Any, Any], Any]) -> Callable[[Any, Any], A
     return of_degrees
 
 
+AT_ONCE.add(taking(2)(logit_backward))
 CPU_KERNELS.add(digamma, polygamma, mvlgamma)
 CPU_KERNELS.update({
     "logit": Looped(logit, settle=lambda dtype, size, eps=None: None if dtype.itemsize == 2 else log_odds.settle(
