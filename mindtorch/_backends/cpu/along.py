@@ -11,7 +11,9 @@ import numpy as np
 from ..._base.layout import Ints, contiguous_strides
 
 Array = np.ndarray
-FEW = 1 << 11  #: most indices whose offsets are cached
+#: Most indices whose offsets are cached; and from how many on NumPy looks at their bounds in less time than it takes to
+#: compute the place of each.
+FEW, SEVERAL = 1 << 11, 1 << 7
 
 
 @lru_cache(256)
@@ -40,6 +42,16 @@ def finder(shape: Ints, dim: int, of_index: Ints) -> Callable[[Array], Array] | 
         return None
     step, others = found
     size = whole[dim]
+    if prod(places) > SEVERAL:
+        length, offsets = np.asarray(step), np.broadcast_to(others, places).reshape(of_index).copy()
+
+        def find(at: Array) -> Array:
+            line = at.ravel()
+            if line[line.argmin()] < 0 or line[line.argmax()] >= size:
+                raise ValueError
+            return np.add(at if step == 1 else np.multiply(at, length), offsets)
+
+        return find
     before, others = prod(whole) // (size * step), others.reshape(others.shape if of_index else ())
     box, inner = others // (size * step), others % step
     if before == step == 1:
