@@ -474,7 +474,11 @@ class OperatorNode(Node):
             return tuple(items if raw else [item.unpack() for item in items])
         if raw:
             return SavedTensor(self, lambda: None if at is None else self._kept_tensor(at))
-        return value.unpack(self, True) if value.__class__ is Saved else self._unpacked(value, True)
+        if value.__class__ is Saved:
+            return value.unpack(self, True)
+        value, at = self._unpacked(value, True), self.derivative.schema.positions.get(name)
+        whole = at is not None and self.derivative.schema.parameters[at].base in ("int", "SymInt")
+        return _unsigned(value) if whole else value
 
     def _fact(self, name: str, fact: str) -> tuple[int, ...] | None:
         """Return the sizes of an input that is saved only for another input's gradient; an empty tuple for strides."""
@@ -493,6 +497,13 @@ class NotImplementedNode(OperatorNode):
 
     def apply(self, grads: list[Any]) -> list[Any]:
         raise RuntimeError(f"derivative for {self.derivative.op.packet} is not implemented")
+
+
+def _unsigned(value: Any) -> Any:
+    """Return an integer, or each one of a list, as PyTorch shows those of 64 bits: negative ones plus 2**64."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_unsigned, value))
+    return value % 2**64 if type(value) is int else value
 
 
 def _attribute(name: str, positions: dict[str, int]) -> str:

@@ -173,6 +173,20 @@ def test_saved_values_are_attributes_of_nodes(t):
 
 
 @BOTH
+def test_saved_integers_are_unsigned_and_saved_numbers_are_not(t):
+    a, negative = t.ones(2, 3, requires_grad=True), 2**64 - 1
+    assert a.softmax(-1).grad_fn._saved_dim == a.transpose(-1, 0).grad_fn._saved_dim0 == negative
+    assert a.sum((-1, -2)).grad_fn._saved_dim == (negative, negative - 1)
+    assert a[-1].grad_fn._saved_index == a[:, -1:].grad_fn._saved_start == negative
+    assert t.nn.functional.pad(a, (-1, 1)).grad_fn._saved_pad == (negative, 1)
+    assert t.nn.functional.nll_loss(a, t.tensor([0, 1]), ignore_index=-1).grad_fn._saved_ignore_index == negative
+    norm = a.norm(-1, -1).grad_fn
+    assert norm._saved_ord == -1 and norm._saved_dim == (negative,)
+    assert a.pow(-2).grad_fn._saved_exponent == -2 and a.clamp(-1, 1).grad_fn._saved_min == -1
+    assert a.tril(-1).grad_fn._saved_diagonal == negative and a.amax(1, True).grad_fn._saved_keepdim is True
+
+
+@BOTH
 def test_modifying_a_saved_tensor_is_pytorchs_error(t):
     x = t.ones(2, requires_grad=True)
     y = x.exp()
