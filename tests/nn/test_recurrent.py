@@ -321,3 +321,14 @@ def test_a_network_unfolds_alike_in_every_state_and_shows_it_to_none() -> None:
     for block in (mindtorch.no_grad(), mindtorch.autocast("cpu"), mode, hooks, mindtorch.inference_mode()):
         assert nodes(block) == expected, block
     assert not packed and not mode.names
+
+
+@pytest.mark.parametrize("cls", ["RNNCell", "LSTMCell", "GRUCell"])
+def test_a_cell_without_hidden_units_has_an_empty_state_and_gradients_of_zeros(cls: str) -> None:
+    def program(lib: Any) -> list[Any]:
+        cell, x, state = getattr(lib.nn, cls)(5, 0), lib.ones(3, 5, requires_grad=True), lib.zeros(3, 0)
+        out = cell(x, (state, state) if cls == "LSTMCell" else state)
+        (out[0] if cls == "LSTMCell" else out).sum().backward()
+        return [out, x.grad, [weight.grad for weight in cell.parameters()]]
+
+    compare(program)

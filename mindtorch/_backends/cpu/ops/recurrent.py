@@ -168,7 +168,8 @@ def of_tanh(y: array, out: array) -> None:
 
 def by_gate(weight: array, order: list[int]) -> array:
     """Return a weight (gates * size, ...) by gate, (gates, size, ...), in another order."""
-    gates = weight.reshape(max(order) + 1, -1, *weight.shape[1:])
+    count = max(order) + 1
+    gates = weight.reshape(count, len(weight) // count, *weight.shape[1:])
     return gates if order == [*range(len(gates))] else gates.take(order, 0)
 
 
@@ -281,7 +282,7 @@ def mkldnn_rnn_layer_backward(input: array, w_ih: array, w_hh: array, b_ih: arra
     grad_hidden, grad_memory = (np.zeros(state.shape, dtype) if grad is None else grad.copy()
                                 for grad, state in ((grad_hy, hx), (grad_cy, cx)))
     fresh = np.empty_like(grad_hidden)
-    of_input, of_hidden = (by_gate(weight, unit.order).reshape(width, -1) for weight in (w_ih, w_hh))
+    of_input, of_hidden = (by_gate(weight, unit.order).reshape(width, weight.shape[1]) for weight in (w_ih, w_hh))
     for part in reversed(parts):
         batch = part.stop - part.start
         here, of_memory = grad_hidden[:batch], grad_memory[:batch]
@@ -297,7 +298,7 @@ def mkldnn_rnn_layer_backward(input: array, w_ih: array, w_hh: array, b_ih: arra
             np.matmul(flat, of_hidden, out=here)
     flat = gates.reshape(total, -1)
     of_products = gates[:, [0, 1, 3]].reshape(total, width) if mode == GATED else flat
-    weights = [by_gate(grads.T @ states, unit.order).reshape(width, -1)
+    weights = [by_gate(grads.T @ states, unit.order).reshape(width, states.shape[1])
                for grads, states in ((of_products, rows), (flat[:, :width], hidden))]
     bias = by_gate(of_products.sum(0), unit.order).reshape(width)
     of_hidden_bias = flat[:, :width].sum(0) if mode == GATED else bias.copy()
