@@ -164,7 +164,7 @@ def test_gradients_are_those_of_the_parts(reduce: Any) -> None:
     whole = grads(lambda values: reduce(mindtorch.nested.nested_tensor_from_jagged(
         values, mindtorch.tensor([0, 2, 5, 6]), max_seqlen=3)))
     if reduce(example(mindtorch)).shape[:1] in ((3,), (6,)):
-        assert mindtorch.allclose(whole, grads(of_parts), atol=1e-6)
+        assert mindtorch.allclose(whole, grads(of_parts), atol=5e-6)  # gradients of up to 23 are rounded
     assert whole.shape == (6, 4)
 
 

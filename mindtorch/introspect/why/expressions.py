@@ -35,7 +35,8 @@ def written(text: str, caller: FrameType, called: CodeType, args: Sequence[Any],
             ) -> dict[int, str]:
     """Map arguments, by identity, to the expressions written for them; ``args``, ``named`` are the operator's."""
     node: Any = parsed(text)
-    taken = called.co_varnames[: called.co_argcount]
+    unnamed = called.co_posonlyargcount if called.co_posonlyargcount > 1 else 0  # an operator's, but for a lone self
+    taken = called.co_varnames[unnamed: called.co_argcount]
     rest = args[len(taken):]
     rest = rest[0] if taken and len(rest) == 1 and isinstance(rest[0], (list, tuple)) else rest  # of ``*operands``
     values = [*(named.get(_canonical(name, named)) for name in taken), *rest]
