@@ -29,7 +29,7 @@ from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
 from .ops.comparison import at_most, clamp
 from .ops.pointwise import copysign, fmod, remainder
-from .plans import SEEN, SETTINGS, UNFIT, Plan, Plans, key_of
+from .plans import ERRORS, SEEN, SETTINGS, UNFIT, Plan, Plans, key_of
 from .rows import Rows, array_of, computed, is_own, order_kept, order_of, strided
 
 #: Up to how many elements of half precision NumPy's own loops take less time than conversions.
@@ -189,7 +189,7 @@ def by_row(op: Operator, function: Rows, changes: dict[int, Any], count: int, re
     tensors = size < MANY and shape is not None and stride is None
     plan = Plan(op, function, spec, ())
     made, run = changing(forms, size < FEW, tensors, not rest, is_new)(
-        function, rest, dtype.np, layout, ways, plan.finish)
+        function, rest, dtype.np, layout, ways, plan)
     plan.run = run if changes or rest else function
     if tensors:
         return made, plan.run
@@ -199,7 +199,11 @@ def by_row(op: Operator, function: Rows, changes: dict[int, Any], count: int, re
     order, back = found
 
     def of_strided(*arrays: Any) -> Tensor:
-        result = silent().run(plan.run, *arrays)
+        try:
+            result = silent().run(plan.run, *arrays)
+        except ERRORS as error:
+            plan.refuse(error)
+            raise
         if result.__class__ is not ndarray:
             result = np.asarray(result)
         if result.dtype is dtype.np and (is_new or (result.base is None and not any(
@@ -219,23 +223,27 @@ def by_row(op: Operator, function: Rows, changes: dict[int, Any], count: int, re
 
 #: The function of a call's operands, written out: a loop over their changes takes as long as few elements.
 CHANGED = """
-def make(function, rest, dtype, layout, ways, finish):
+def make(function, rest, dtype, layout, ways, plan):
     {ways}, *_ = *ways, None
     def run({parameters}):
         result = asarray(function({changed}, *rest))
         return result if {fits} else {narrowed}
     def compute({parameters}):
-        {computed}
+        try:
+            {computed}
+        except ERRORS as error:
+            plan.refuse(error)
+            raise
         if {old}:
-            return finish(result, [{operands}])
+            return plan.finish(result, [{operands}])
         out = new(Tensor)
         out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
         return out
     return compute, run
 """
 UNCHANGED = """result = asarray(silent().run(function, {operands}))
-        if not ({fits}):
-            result = {narrowed}"""
+            if not ({fits}):
+                result = {narrowed}"""
 
 
 @lru_cache
@@ -260,7 +268,7 @@ def changing(forms: Ints, few: bool, contiguous: bool, alone: bool, is_new: bool
              f"converted({'contiguous(result)' if contiguous else 'result'}, dtype)"}
     computed = "result = silent().run(run, {operands})" if any(forms) or not alone else UNCHANGED
     source = CHANGED.format(computed=computed.format(**parts), **parts)
-    space = {"CPU": CPU, "Tensor": Tensor, "asarray": np.asarray, "contiguous": np.ascontiguousarray,
+    space = {"CPU": CPU, "ERRORS": ERRORS, "Tensor": Tensor, "asarray": np.asarray, "contiguous": np.ascontiguousarray,
              "converted": converted, "new": new, "silent": silent}
     made: Callable[..., tuple[Rows, Rows]] = define(
         "make", source.strip(), f"{__file__}: {', '.join(changed)} {few} {contiguous} {alone} {is_new}", space)
