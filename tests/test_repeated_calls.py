@@ -14,6 +14,10 @@ MOVES: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = {
     "roll of all": (lambda lib, x: x.roll(3), (3, 4)),
     "flip": (lambda lib, x: x.flip(1), (3, 4)),
     "flip of nothing": (lambda lib, x: x.flip(()), (3, 4)),
+    "sort": (lambda lib, x: (x * 1).sort(dim=1, stable=True)[0].nan_to_num() if not x.is_complex() else x, (3, 4)),
+    "trace": (lambda lib, x: (x * 1).trace() if x.dtype is not lib.bfloat16 else x, (3, 4)),
+    "bucketize of a long line": (
+        lambda lib, x: lib.bucketize(x.real.float() if x.is_complex() else x.float(), lib.arange(1000.0)), (2, 1)),
     "flipud": (lambda lib, x: x.flipud(), (3, 4)),
     "fliplr of many": (lambda lib, x: x.fliplr(), (22, 22, 22)),
     "nonzero": (lambda lib, x: x.nonzero(), (3, 4)),

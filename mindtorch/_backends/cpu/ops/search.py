@@ -151,15 +151,36 @@ def searched(sequence: np.ndarray, values: np.ndarray, right: bool) -> np.ndarra
     return out.reshape(values.shape)
 
 
-#: Most values that are searched, and eight times as many in which, by Python's bisection.
-VALUES = 1 << 6
+#: Most values that are searched, and eight times as many in which, by Python's bisection; and most steps that take less
+#: time than the numbers of the line.
+VALUES, STEPS = 1 << 6, 1 << 5
+
+
+def stepped(number_at: Callable[[int], Any], high: int, value: Any, right: bool) -> int:
+    """Search a value by bisection, in ATen's steps."""
+    low = 0
+    while low < high:
+        middle = (low + high) >> 1
+        number = number_at(middle)
+        if (number > value) if right else (number >= value):
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 def bisected(line: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray | None:
-    """Search few values in one line. Python's bisection takes ATen's steps, even in an unsorted line; None with NaN."""
-    if line.dtype.char not in "fdbBhil" or values.dtype != line.dtype or line.ndim != 1 or not (
-            0 < values.size <= VALUES and line.size <= 8 * VALUES):
+    """Search few values in one line. Python's bisection takes ATen's steps, even in an unsorted line; None with NaN,
+    unless so few steps are taken that they are spelled out.
+    """
+    if line.dtype.char not in "fdbBhil" or values.dtype != line.dtype or line.ndim != 1 or (
+            not 0 < values.size <= VALUES):
         return None
+    if line.size > 8 * VALUES:
+        if values.size * line.size.bit_length() > STEPS:
+            return None
+        found = [stepped(line.item, line.size, number, right) for number in values.ravel().tolist()]
+        return np.array(found, np.int64).reshape(values.shape)
     numbers, given = line.tolist(), values.ravel().tolist()
     if (total := sum(numbers) + sum(given)) != total:
         return None

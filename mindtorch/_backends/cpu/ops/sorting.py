@@ -185,10 +185,9 @@ def mode(x: np.ndarray, axis: int) -> np.ndarray:
 def few_sorted(x: np.ndarray, dim: int, descending: bool, k: int | None = None) -> Any:
     """Prepare the first elements of lines of a small array in stable order, and their indices; None for others."""
     half = is_half(x)
-    if not 0 < x.size < PACKED or not -x.ndim <= dim < x.ndim or (x.dtype.char not in "fdlqi" and not half) or (
-            not x.flags.c_contiguous):
+    if not 0 < x.size < PACKED or not -x.ndim <= dim < x.ndim or (x.dtype.char not in "fdlqi" and not half):
         return None
-    axis = dim % x.ndim
+    axis, in_rows = dim % x.ndim, x.flags.c_contiguous
     starts, step = line_starts(x.shape, axis)
     first, stride, last = np.expand_dims(starts, axis), np.asarray(step), np.asarray(x.shape[axis] - 1)
     rest: Any = (slice(None),) * axis
@@ -196,6 +195,7 @@ def few_sorted(x: np.ndarray, dim: int, descending: bool, k: int | None = None) 
     first = np.ascontiguousarray(np.broadcast_to(first, x.shape)[part])
 
     def run(x: np.ndarray) -> tuple[Any, Any]:
+        x = x if in_rows else x.copy()
         wide = x.astype(loops.SINGLE) if half else x
         if descending:  # reversed before and after, so that NaN comes first and equal elements keep their order
             index = np.subtract(last, wide[backwards].argsort(axis, "stable")[backwards][part], order="C")
