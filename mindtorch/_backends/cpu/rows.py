@@ -138,7 +138,7 @@ def by_matrix(row: Rows, x: ndarray, dims: int, kind: Any = None, divisor: Any =
     made = np.asarray(row(np.eye(count, dtype=kind).reshape(count, 1, *size)))
     lines, shape = x.size // count, (*x.shape[:x.ndim - dims], *made.shape[2:])
     matrix = np.ascontiguousarray(made.reshape(count, -1), kind)
-    if not 0 < matrix.size <= 4 * MOST or lines * matrix.size > 1 << 17:
+    if not 0 < matrix.size <= 16 * MOST or lines * matrix.size > 1 << 17:
         return of_any
 
     def run(x: ndarray) -> ndarray:
