@@ -135,8 +135,7 @@ class Few:
         elements, at = self.places(x)
         at = at.reshape(self.shape)
         values = elements.take(at)
-        total = (values.astype(np.float32) if self.half else values).sum()
-        return (values, self.numbers.take(at)) if total == total else None
+        return None if has_nan(values) else (values, self.numbers.take(at))
 
     def before(self, row: Callable[[Array], Any]) -> Callable[[Array], Any]:
         """Return the function of both that leaves NaN to ``row``, where the last one counts."""
@@ -255,6 +254,15 @@ def highest(dims: int) -> Callable[..., Any]:
     return prepare
 
 
+def has_nan(x: Array) -> bool:
+    """Return True if one of few numbers is NaN."""
+    if x.dtype.kind in "iu":
+        return False
+    line = to_opmath(x).ravel()
+    squares = line.dot(line)
+    return bool(squares != squares)
+
+
 def fractional_starts(size: int, kernel: int, out: int, samples: Array) -> Array:
     """Return where the windows begin along a dimension, for each sample: (samples, out)."""
     if out < 2:
@@ -280,12 +288,17 @@ def fractional_max_pool(dims: int) -> Callable[..., Any]:
         for d, start in enumerate(starts):
             line = [len(start), *[start.shape[1] if e == d else 1 for e in range(dims)]]
             corners = corners + start.reshape(line) * steps[d]
-        offsets = product(*map(range, kernel_size))
-        numbers = [corners + sum(a * s for a, s in zip(at, steps, strict=True)) for at in offsets]
-        flat = x.reshape(batch * channels, prod(size))
-        plane = np.arange(len(flat)).reshape(-1, *[1] * dims)
-        best, at = greatest(numbers)([flat[plane, number] for number in numbers])
-        shape = (*self.shape[:-dims], *output_size)
+        offsets = [sum(a * s for a, s in zip(at, steps, strict=True)) for at in product(*map(range, kernel_size))]
+        shape, planes = (*self.shape[:-dims], *output_size), np.arange(0, x.size, prod(size)).reshape(-1, *[1] * dims)
+        if corners.size * len(offsets) <= MOST:  # few calls of NumPy, whose first NaN counts
+            numbers = np.add.outer(corners, offsets)
+            elements = x.take(numbers + planes[..., None])
+            at = elements.argmax(-1).ravel()
+            at += np.arange(0, elements.size, len(offsets))
+            if not has_nan(best := elements.take(at)):
+                return best.reshape(shape), numbers.take(at).reshape(shape)
+        numbers = [corners + offset for offset in offsets]
+        best, at = greatest(numbers)([x.take(number + planes) for number in numbers])
         return best.reshape(shape), at.reshape(shape)
 
     return row
