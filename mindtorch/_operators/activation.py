@@ -78,10 +78,11 @@ def check_clamped(words: str) -> Callable[..., None]:
 
 def check_hardtanh(promoted: DType, self: Tensor, min_val: Any = -1, max_val: Any = 1) -> None:
     check_clamped("Bool inputs not supported for hardtanh")(promoted)
+    if promoted is uint8:  # whose limits PyTorch truncates first
+        min_val, max_val = (int(number) if number - number == 0 else number for number in (min_val, max_val))
+        check(not (min_val < 0 or max_val < 0), "cannot do hardtanh on an unsigned type with negative limits")
     check_number(promoted, min_val)
     check_number(promoted, max_val)
-    check(promoted is not uint8 or (min_val >= 0 and max_val >= 0),
-          "cannot do hardtanh on an unsigned type with negative limits")
 
 
 def check_numbers(promoted: DType, self: Tensor, *numbers: Any) -> None:

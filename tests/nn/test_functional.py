@@ -363,3 +363,15 @@ def test_the_squared_error_of_bools_has_derivatives_of_both_orders(given):
 def test_activations_that_are_no_pointwise_operators_have_layouts_of_their_own(call, make, dtype):
     ours, theirs = (call(t.nn.functional, make(t).to(getattr(t, dtype))) for t in (mindtorch, torch))
     assert_same(ours, theirs, rtol=1e-2)
+
+
+@pytest.mark.parametrize("limits", [(-0.5, 1), (0.5, 1.5), (-1.5, 2.5), (0, 300), (0, 255)])
+def test_hardtanh_truncates_the_limits_of_bytes_at_every_call(limits):
+    for _ in range(3):
+        found = []
+        for lib in (mindtorch, torch):
+            try:
+                found.append(lib.nn.functional.hardtanh(lib.tensor([0, 1, 3], dtype=lib.uint8), *limits).tolist())
+            except RuntimeError as error:
+                found.append(str(error))
+        assert found[0] == found[1]
