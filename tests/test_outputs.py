@@ -25,6 +25,9 @@ def written_to(name: str, dtype: str, *inputs: Any) -> Program:
 
 @each_program(
     written_to("abs", "long", [1.0]), written_to("neg", "double", [1.0]), written_to("abs", "cfloat", [3 + 4j]),
+    written_to("abs", "double", [3 + 4j]), written_to("abs", "half", [3 + 4j]), written_to("abs", "long", [3 + 4j]),
+    written_to("norm", "cfloat", [3 + 4j], 2, 0), written_to("linalg.norm", "cfloat", [3 + 4j]),
+    written_to("linalg.vector_norm", "cfloat", [3 + 4j]), written_to("linalg.svdvals", "cfloat", [[3 + 4j]]),
     written_to("mm", "long", [[1.0]], [[1.0]]), written_to("dot", "double", [1.0], [1.0]),
     written_to("all", "float", [1.0]), written_to("isposinf", "float", [1.0]), written_to("amax", "double", [1.0], 0),
     written_to("nonzero", "float", [1.0]), written_to("take", "double", [1.0], [0]),

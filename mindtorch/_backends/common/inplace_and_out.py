@@ -198,15 +198,16 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
         return copy_(out, result)  # contiguous memory that nothing else aliases
     if out._device is not result._device and out._device != result._device:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
-    if op.flags.isdisjoint(EXACT) and not _of_asked_dtype(op, inputs):
+    pointwise = op.functional is not None and isinstance(registry.meta_rows.get(op.functional.name), Pointwise)
+    to_real = pointwise and not result._dtype.is_complex and inputs and inputs[0].__class__ in TENSOR_TYPES and (
+        inputs[0]._dtype.is_complex and (out._dtype is inputs[0]._dtype or not out._dtype.is_complex))  # as for abs
+    if (to_real or op.flags.isdisjoint(EXACT)) and not _of_asked_dtype(op, inputs):
         check_cast(result._dtype, out._dtype, TypeError if "TypeError" in op.flags else RuntimeError, op)
-    elif out._dtype is not result._dtype and (_of_asked_dtype(op, inputs) or not (
-            inputs and inputs[0].__class__ in TENSOR_TYPES and inputs[0]._dtype is out._dtype
-            and out._dtype.to_real() is result._dtype)):  # complex-to-real operators may write complex numbers
+    elif out._dtype is not result._dtype:
         raise wrong_dtype(op, result._dtype, out._dtype, name)
     else:
         check_writable(out)
-    if op.functional is not None and isinstance(registry.meta_rows.get(op.functional.name), Pointwise):
+    if pointwise:
         check_writable(out, inputs)  # ATen's iterator checks overlap before it resizes the output
     if out.shape != result.shape or ("empty out resized" in op.flags and not out.numel()):
         resize_output(out, tuple(result.shape))
