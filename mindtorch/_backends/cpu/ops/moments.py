@@ -145,6 +145,7 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray, both: bool = F
         number, divisor = np.float64(count(x, axis)), np.float64(freedom if freedom > 0 else 0)
         kept, real, double = x.dtype, x.real.dtype, np.dtype(np.complex128 if is_complex else np.float64)
         shape = tuple([1 if a in axis else n for a, n in enumerate(x.shape) if keepdim or a not in axis])
+        shaped = len(shape) != 1
         order, ones = (*[a for a in range(x.ndim) if a not in axis], *axis), ONES["d"][:count(x, axis)]
 
         def few(x: np.ndarray) -> Any:
@@ -153,13 +154,15 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray, both: bool = F
             middle /= number
             wide -= middle[:, None]
             found = np.vecdot(wide, wide).real
-            if both and not isfinite(add(found, None)):
+            if both and not isfinite(found.dot(found)):
                 return row(x, dim, correction, keepdim)
             found /= divisor
-            spread = finish(found).astype(real).reshape(shape)
+            spread = finish(found).astype(real)
+            spread = spread.reshape(shape) if shaped else spread
             if not both:
                 return spread
-            return spread, middle.astype(kept).reshape(shape)
+            middle = middle.astype(kept)
+            return spread, middle.reshape(shape) if shaped else middle
 
         def single(x: np.ndarray) -> Any:  # over all dimensions
             wide = x.astype(double).ravel()
