@@ -13,7 +13,7 @@ from ...._base.loops.chains import polynomial
 from ...._base.loops.coefficients import ARTANH_ERF, ERFINV, ERFINV_FAR, float32s
 from ...common.elements import Looped, chained, looped, number
 from ...common.half import converted
-from ..rows import out_of_memory, taking
+from ..rows import taking
 from . import AT_ONCE, CPU_KERNELS
 from .pointwise import held, in_blocks
 
@@ -205,10 +205,7 @@ lgamma_row = writing(lgamma, loops.lgamma)
 
 
 def mvlgamma(x: Any, p: int) -> Any:
-    try:
-        steps = np.arange(p, dtype=x.dtype) / 2
-    except MemoryError as error:
-        raise out_of_memory(error) from None
+    steps = np.arange(p, dtype=x.dtype) / 2  # raises for an order that memory cannot hold
     return sum(lgamma_row(x - step) for step in steps) + x.dtype.type(p * (p - 1) / 4 * log(pi))
 
 
