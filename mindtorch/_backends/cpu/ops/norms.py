@@ -54,8 +54,24 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
 POWERS: dict[float, Settled] = {0.5: np.sqrt, 3: lambda x: x * x * x, 4: lambda x: np.square(np.square(x))}
 
 
+def of_complex(x: np.ndarray, axis: Ints) -> Settled:
+    """Return the function that computes the Euclidean norm of few complex numbers, infinite if a part is."""
+    real = x.real.dtype
+
+    def run(x: np.ndarray) -> Any:
+        parts = x.ravel().view(real)
+        squares = parts.dot(parts)
+        return sqrt(squares) if squares == squares else vector_norm(x, 2, axis)
+
+    return run
+
+
 def few_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool) -> Settled | None:
-    """Return the function that computes the p-norm of few float32 or float64 numbers; None for others."""
+    """Return the function that computes the p-norm of few float32 or float64 numbers, or the Euclidean one of complex
+    numbers; None for others.
+    """
+    if x.dtype.kind == "c":
+        return of_complex(x, axis) if p == 2 and len(axis) == x.ndim and not keepdims and 1 < x.size <= PIECE else None
     summed = few_summed(x, axis, keepdims) if x.dtype.char in ONES and count(x, axis) > 1 else None
     if summed is None or x.size > PIECE:
         return None
