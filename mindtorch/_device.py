@@ -127,7 +127,8 @@ def no_backend(kind: str) -> Exception:
 
 
 @lru_cache(64)
-def _named(spelled: str) -> device:
+def device_named(spelled: str) -> device:
+    """Return the device of a text such as ``"npu:1"``."""
     return device(spelled)
 
 
@@ -136,7 +137,7 @@ def resolve_device(spec: device | str | int | None) -> device:
     if spec is None:
         found = _local.stack[-1] if _local.stack else _local.default
     elif spec.__class__ is str:
-        found = _named(spec)
+        found = device_named(spec)
     else:
         found = spec if spec.__class__ is device else device(spec)
     if found is CPU or (found.type == "cpu" and found.index is None):

@@ -587,3 +587,16 @@ def test_equal_devices_are_one_object():
     cpu = mindtorch.device("cpu")
     assert cpu is mindtorch.device("cpu") is copy.deepcopy(cpu) is pickle.loads(pickle.dumps(cpu))
     assert mindtorch.device("cpu", 0) is mindtorch.device("cpu:0") is not cpu
+
+
+@each_program(*[
+    (lambda t, call=call, count=count: [call(t, kind, device) for kind, device in (
+        (float, "cpu"), (int, "cpu:0"), (bool, "meta"), (float, "cpu"), (str, "cpu"), (float, "cpus"))[:count]])
+    for call in (lambda t, kind, device: t.zeros(2, 3, dtype=kind, device=device, requires_grad=kind is float),
+                 lambda t, kind, device: t.full((2,), 1, dtype=kind, device=device),
+                 lambda t, kind, device: t.ones(4).new_zeros(3, 1, dtype=kind, device=device),
+                 lambda t, kind, device: t.zeros_like(t.ones(2), dtype=kind, device=device))
+    for count in (4, 5, 6)
+])
+def test_texts_of_devices_and_types_of_python_are_read_at_every_call(program: Program) -> None:
+    assert_same_outcome(program)

@@ -19,7 +19,7 @@ from .._base.formats import layout, memory_format
 from .._base.generated import define
 from .._base.size import Size
 from .._base.symbolic import INTS, SYMBOLIC, as_float
-from .._device import CPU, device
+from .._device import CPU, device, device_named
 from .._dtype import INTEGER, PYTHON_DTYPES, DType
 from . import dispatcher, return_types as return_types
 from .dispatcher import TENSOR_TYPES
@@ -315,19 +315,23 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
     parameters, positions = op.schema.parameters, op.schema.positions
     varargs = 1 if parameters and parameters[0].name == "self" else 0
     numbers = args[varargs:]
-    if not kwargs and len(numbers) > 1 and _are_ints(numbers) and canonical[varargs] == numbers:  # x.view(2, 3)
+    are_sizes = len(numbers) > 1 and _are_ints(numbers) and canonical[varargs] == numbers  # x.view(2, 3)
+    if are_sizes and not kwargs:
         call = op.entry("tn" if varargs else "n")
         return (lambda self, *given: call(self, given)) if varargs else lambda *given: call(given)
-    if len(args) > len(canonical):
+    if len(args) > len(canonical) and not are_sizes:
         return None
     positions = {**positions, "out": len(parameters)}  # ``out`` follows the schema's parameters
-    where: Any = [*range(len(args)), *(positions.get(name, positions.get(ALIASES.get(name, ""))) for name in kwargs)]
+    at = [min(i, varargs) if are_sizes else i for i in range(len(args))]
+    where: Any = [*at, *(positions.get(name, positions.get(ALIASES.get(name, ""))) for name in kwargs)]
     checks: list[str] = []
     spelled = {position: f"constant_{position}" for position in range(max(where, default=-1) + 1)}
     for i, (position, given) in enumerate(zip(where, (*args, *kwargs.values()), strict=True)):
         kind, bound, name = given.__class__, canonical[position], f"given_{i}"
         spelled[position] = name
-        if kind in _LISTS:
+        if are_sizes and position == varargs:
+            spelled[position] = f"({', '.join([f'given_{i}' for i in range(varargs, len(args))])},)"
+        elif kind in _LISTS:
             written = position == len(parameters)
             of_tensors = kind is not Size and (written or (parameters[position].base == "Tensor"
                                                            and parameters[position].is_list))
@@ -337,6 +341,11 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
             checks.append(f"_are_tensors({name})" if of_tensors else f"INT.issuperset(map(type, {name}))")
             if not written and (of_tensors or kind is list):
                 spelled[position] = f"[*{name}]" if of_tensors else f"(*{name},)"
+        elif bound.__class__ is device and kind is str:
+            spelled[position] = f"device_named({name})"
+        elif bound.__class__ is DType and kind is type:
+            checks.append(f"{name} in PYTHON_DTYPES")
+            spelled[position] = f"PYTHON_DTYPES[{name}]"
         elif kind not in TENSOR_TYPES and kind not in DECIDING_TYPES:
             return None
         elif given is not bound:
@@ -377,7 +386,8 @@ def _binder(count: int, names: tuple[str, ...], checks: tuple[str, ...], values:
     lines += [f"        return call({', '.join(values)})", "    return binder"]
     call = ", ".join([f"{name}={value}" for name, value in zip((*given[:count], *names), given, strict=True)])
     return define("make", "\n".join(lines), f"{__file__}: ({call}) as ({', '.join(values)}) if {' and '.join(checks)}",
-                  {"INT": INT, "_are_tensors": _are_tensors, "_is_int": _is_int})
+                  {"INT": INT, "PYTHON_DTYPES": PYTHON_DTYPES, "_are_tensors": _are_tensors, "_is_int": _is_int,
+                   "device_named": device_named})
 
 
 INT = {int}
