@@ -119,10 +119,11 @@ def moving(function: Rows, most: int = MOST) -> Callable[..., Rows | None]:
     return prepare
 
 
-def by_matrix(row: Rows, x: ndarray, dims: int, kind: Any = None, divisor: Any = None) -> Rows:
+def by_matrix(row: Rows, x: ndarray, dims: int, kind: Any = None, divisor: Any = None, most: int = 4 * MOST) -> Rows:
     """Return the function of arrays that computes a linear function of the last ``dims`` dimensions over a divisor, as
-    ``row`` does of arrays (N, C, ...): for small arrays by the function's matrix, perhaps of another dtype. Then only
-    infinity and NaN are left to ``row``, since 0 times them is NaN. Half precision is computed in float32.
+    ``row`` does of arrays (N, C, ...): for small arrays by the function's matrix, perhaps of another dtype, of at
+    ``most`` so many elements. Then only infinity and NaN are left to ``row``, since 0 times them is NaN. Half precision
+    is computed in float32.
     """
     narrow, size = x.dtype, x.shape[x.ndim - dims:]
     half, count = narrow.itemsize == 2 and narrow.kind not in "iu", prod(size)
@@ -138,7 +139,7 @@ def by_matrix(row: Rows, x: ndarray, dims: int, kind: Any = None, divisor: Any =
     made = np.asarray(row(np.eye(count, dtype=kind).reshape(count, 1, *size)))
     lines, shape = x.size // count, (*x.shape[:x.ndim - dims], *made.shape[2:])
     matrix = np.ascontiguousarray(made.reshape(count, -1), kind)
-    if not 0 < matrix.size <= 16 * MOST or lines * matrix.size > 1 << 17:
+    if not 0 < matrix.size <= most or lines * matrix.size > 1 << 17:
         return of_any
 
     def run(x: ndarray) -> ndarray:

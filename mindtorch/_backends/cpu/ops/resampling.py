@@ -13,7 +13,7 @@ from ...._storage import allocate
 from ...common.blocks import LARGE, each_block
 from ...common.shapes import RESAMPLING
 from ..precision import is_half
-from ..rows import Prepared, by_matrix, moving
+from ..rows import MOST, Prepared, by_matrix, moving
 from ..taps import Array, Taps
 from ..windows import Ints
 from . import AT_ONCE, CPU_KERNELS
@@ -147,7 +147,7 @@ def resample(name: str) -> Prepared:
 
         if all(taps.plain for taps, _ in along):
             return moving(resampled)(self) or resampled
-        return by_matrix(resampled, self, dims)
+        return by_matrix(resampled, self, dims, most=16 * MOST)
 
     return Prepared(prepare)
 
@@ -163,7 +163,7 @@ def resample_backward(name: str) -> Prepared:
                 grad = taps.adjoint.along(grad, axis)
             return grad
 
-        return by_matrix(spread, grad_output, dims)
+        return by_matrix(spread, grad_output, dims, most=16 * MOST)
 
     return Prepared(prepare)
 
