@@ -7,10 +7,9 @@ from functools import cache, lru_cache
 import numpy as np
 
 from .generator import Generator, of_64_bits
-from .laws import Law
+from .laws import LAWS, Law
 from .numerics import cast, float_facts
 
-LAWS = 1 << 8  #: So many laws are kept by their parameters.
 _INT64_MIN = -(2**63)
 _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 _C_NAMES = {"uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int",

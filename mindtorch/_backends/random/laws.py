@@ -9,6 +9,8 @@ from .generator import Generator
 
 #: Up to so many words, calls of NumPy take longer than to compute.
 FEW = 1 << 8
+#: So many laws of a kind are kept by their parameters.
+LAWS = 1 << 8
 
 
 class Law:

@@ -14,11 +14,9 @@ import numpy as np
 from ..._base.layout import like_strides
 from . import box_muller
 from .generator import Generator, of_64_bits
-from .laws import Law, draw
+from .laws import LAWS, Law, draw
 from .numerics import affine, cast, compute_dtype, float_facts, libm, unit_interval
 
-#: So many laws are kept by their parameters.
-LAWS = 1 << 8
 _FLOAT64 = np.dtype(np.float64)
 
 

@@ -45,16 +45,21 @@ def drawn(law: LawOf, *defaults: Any) -> Prepared:
 
     def prepare(out: np.ndarray, *given: Any) -> Callable[[np.ndarray], None] | None:
         *parameters, generator = (*given, *(*defaults, None)[len(given):])
-        if generator is not None or not few(out.shape) or not out.flags.c_contiguous or reals_of(out) is not out:
+        if not is_settled(out, generator):
             return None
-        return partial(writing, law(out.dtype, *parameters), out.size, out.shape)
+        return partial(writing, out.shape, partial(draw, default_generator, out.size, law(out.dtype, *parameters)))
 
     return Prepared(prepare, 1, plain)
 
 
-def writing(law: Law, count: int, shape: Ints, out: np.ndarray) -> None:
-    """Fill a contiguous array with few numbers from the default generator."""
-    out[...] = draw(default_generator, count, law).reshape(shape)
+def is_settled(out: np.ndarray, generator: Generator | None) -> bool:
+    """Return True for few real numbers of a contiguous array, from the default generator."""
+    return generator is None and few(out.shape) > 0 and out.flags.c_contiguous and reals_of(out) is out
+
+
+def writing(shape: Ints, sample: Callable[[], np.ndarray], out: np.ndarray) -> None:
+    """Fill an array with the numbers of a sample."""
+    out[...] = sample().reshape(shape)
 
 
 def normal_(out: np.ndarray, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> np.ndarray:
@@ -73,14 +78,9 @@ def log_normal_(out: np.ndarray, mean: float = 1.0, std: float = 2.0, generator:
 
 def prepare_normal(out: np.ndarray, mean: float = 0.0, std: float = 1.0,
                    generator: Generator | None = None) -> Callable[[np.ndarray], None] | None:
-    count, shape, dtype = few(out.shape), out.shape, out.dtype
-    if generator is not None or not count or not out.flags.c_contiguous or dtype.char not in "fd":
+    if not is_settled(out, generator):
         return None
-
-    def write(out: np.ndarray) -> None:
-        out[...] = sampling.normal(default_generator, count, dtype, mean, std).reshape(shape)
-
-    return write
+    return partial(writing, out.shape, partial(sampling.normal, default_generator, out.size, out.dtype, mean, std))
 
 
 def bernoulli_tensor(out: np.ndarray, p: np.ndarray, generator: Generator | None = None) -> np.ndarray:
