@@ -216,16 +216,14 @@ def entry_for(kinds: str) -> Callable[[Operator, dict[int, Entry], Offer], Entry
     """Return the function that makes the entry of calls with arguments of these kinds: ``t`` is a tensor, ``n`` never
     one, ``o`` may be one, ``d`` is one or None, by default before ``*``, which stands for any number of further ``n``.
     """
-    named = {f"{'self' if not i else 'other' if i == 1 else f'value_{i}'}": kind
-             for i, kind in enumerate(kinds.removesuffix("*"))}
+    names = ["self", "other", *(f"value_{i}" for i in range(2, len(kinds)))]
+    named = dict(zip(names, kinds.removesuffix("*"), strict=False))
     further = ["*args"] * kinds.endswith("*")
     is_tensor = {"o": "if {0}.__class__ in TENSOR_TYPES:", "d": "if {0} is not None:"}
     more = [f"{is_tensor[kind].format(name)} keys |= {name}._keys" for name, kind in named.items() if kind in is_tensor]
-    parts = {"parameters": ", ".join([*[f"{name}=None" if kind == "d" and further else name
-                                        for name, kind in named.items()],
-                                      *further]),
-             "keys": " | ".join([*[f"{name}._keys" for name, kind in named.items() if kind == "t"],
-                                "dispatcher.mode"]),
+    parameters = [f"{name}=None" if kind == "d" and further else name for name, kind in named.items()]
+    parts = {"parameters": ", ".join([*parameters, *further]),
+             "keys": " | ".join([*[f"{name}._keys" for name, kind in named.items() if kind == "t"], "dispatcher.mode"]),
              "more": "\n        ".join(more), "args": ", ".join([*named, *further])}
     lines = [line for line in ENTRY.format(**parts).splitlines() if line.strip()]
     made: Callable[[Operator, dict[int, Entry], Offer], Entry] = define(

@@ -61,7 +61,8 @@ class Factory(Operator):
         return call
 
     def entry(self, kinds: str) -> Callable[..., Any]:
-        run, positions, elsewhere, place = self.op.call, self.op.schema.positions, self.device, 0
+        """Return the function of calls of so many arguments: if they end before the layout, without a look at it."""
+        run, positions, elsewhere = self.op.call, self.op.schema.positions, self.device
         given, place, like = len(kinds), positions["device"], "self" in positions
         if given >= place:
             return self.call
