@@ -113,7 +113,7 @@ def _scalar(value: Any, array: ndarray) -> Any:
 
 def affine(bias: ndarray, left: ndarray, right: ndarray) -> ndarray:
     """Multiply matrices of any strides and add a bias to each column."""
-    array: ndarray = left.dot(right) if left.size > 1 < right.size else np.matmul(left, right)
+    array: ndarray = product_of(left, right)(left, right)
     return np.add(array, bias, array)
 
 
