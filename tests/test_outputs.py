@@ -244,3 +244,17 @@ def test_a_pointwise_result_is_written_without_another_array(call: Callable[...,
         assert tracemalloc.get_traced_memory()[1] < x.nbytes / 2
     finally:
         tracemalloc.stop()
+
+
+def test_an_output_without_elements_has_the_memory_of_the_result() -> None:
+    x, out = mindtorch.ones(1 << 7, 1 << 7), mindtorch.empty(0)
+    mindtorch.mm(x, x, out=mindtorch.empty(0))
+    tracemalloc.start()
+    try:
+        assert mindtorch.mm(x, x, out=out) is out
+        assert tracemalloc.get_traced_memory()[1] < x.nbytes * 1.5
+    finally:
+        tracemalloc.stop()
+    assert (out.shape, out.stride(), out._version) == (x.shape, (1 << 7, 1), 1)
+    assert out.untyped_storage().nbytes() == x.nbytes
+    assert out.eq(1 << 7).all()

@@ -473,7 +473,8 @@ def make_function(name: str, method: bool = False, packet: Packet = None) -> Cal
                 if (call := resolved.get(kinds := (first.__class__, second.__class__))) is not None:
                     return call(first, second)
             elif kwargs:
-                args = (first,) if second is MISSING is not first else present(first, second, third, *more)
+                args = (first, second, third, *more) if third is not MISSING else (first, second) if (
+                    second is not MISSING) else (first,) if first is not MISSING else ()
                 given = (*args, *kwargs.values())
                 if (call := resolved.get(kinds := (*map(type, given), *kwargs))) is not None:
                     return call(*given)

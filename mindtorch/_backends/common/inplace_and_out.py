@@ -87,10 +87,10 @@ def dtype_of_target(functional: Operator) -> Callable[..., list[Any]] | None:
     """
     if "dtype of out" not in functional.flags:
         return None
-    position = functional.schema.positions["dtype"]
+    position, defaults = functional.schema.positions["dtype"], [p.default for p in functional.schema.parameters]
 
     def fill(inputs: Any, target: Tensor) -> list[Any]:
-        filled = [*inputs, *(p.default for p in functional.schema.parameters[len(inputs):])]
+        filled = [*inputs, *defaults[len(inputs):]]
         filled[position] = filled[position] or target._dtype
         return filled
 
@@ -103,7 +103,7 @@ def _out(op: Operator, backend: int) -> Kernel | None:
     kernel = functional.kernel(backend)
     if kernel is None:
         return None
-    fill = dtype_of_target(functional)
+    fill, table = dtype_of_target(functional), functional.table
     single = len(functional.schema.returns) == 1 and not functional.schema.returns_list
     disjoint = "no overlap" in op.flags
     pointwise = isinstance(registry.meta_rows.get(functional.name), Pointwise)
@@ -147,13 +147,14 @@ def _out(op: Operator, backend: int) -> Kernel | None:
 
     def fast(*args: Any) -> Any:
         """Write to contiguous CPU tensors that alias no input, if no mode or observer is active."""
-        *inputs, out = args
+        out, inputs = args[-1], args[:-1]
         if dispatcher.mode & REDIRECTING or not are_separate((out,) if single else out, inputs):
             return call(*args)
         if fill is not None:
-            inputs = fill(inputs, out)
-        result = (functional.table.get(CPU) or resolve(functional, CPU))(*inputs)
-        return finish(result, out, inputs, write=write_alone)
+            inputs = (*fill(inputs, out),)
+        result = (table.get(CPU) or resolve(functional, CPU))(*inputs)
+        return (write_alone(op, result, out, keep_strides, (), inputs) if result.__class__ in TENSOR_TYPES else
+                finish(result, out, inputs, write=write_alone))
 
     return Kernel(call, kernel.origin, fast if backend == CPU else None)
 
@@ -171,7 +172,7 @@ def are_separate(targets: Any, inputs: Any) -> bool:
             if kind in TENSOR_TYPES:
                 if arg is target or (arg._storage is storage is not None):
                     return False
-            elif kind is list or kind is tuple:
+            elif (kind is list or kind is tuple) and arg and arg[0].__class__ is not int:
                 for item in arg:
                     if item.__class__ in TENSOR_TYPES and (item is target or item._storage is storage is not None):
                         return False
@@ -224,13 +225,21 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
 
 def write_alone(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = True, reads: Any = (),
                 inputs: Any = (), name: str = "") -> Tensor:
-    """Copy the result into a contiguous ``out`` that aliases no input; ``write_out`` handles a cast or resize."""
+    """Copy the result into a contiguous ``out`` that aliases no input, or let an ``out`` without elements, or a view,
+    have the result's memory; ``write_out`` handles a cast or resize.
+    """
     array, target = result._array, out._array
     if (result._dtype is not out._dtype or result._keys & ~PLAIN_KEYS or array is None or target is None
-            or array.shape != target.shape or not target.size):
+            or not array.size):
         return write_out(op, result, out, keep_strides, reads, inputs, name)
-    copy(target, array)
-    out._bump()
+    if array.shape == target.shape:
+        copy(target, array)
+    elif (not target.size and array.base is out._storage is result._storage is out._version_counter is None
+            and result._keys == CPU and not any([result is given for given in inputs])):  # noqa: C419
+        out._array, out._shape, out._stride, out._layout = array, None, None, result._layout
+    else:
+        return write_out(op, result, out, keep_strides, reads, inputs, name)
+    (out._version_counter or out._start_counter())[0] += 1
     return out
 
 

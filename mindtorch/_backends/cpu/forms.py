@@ -170,33 +170,36 @@ def into_out(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
     least = least_of(ufunc)
 
     def fast(*args: Any) -> Any:
-        dtype, out, rest = args[0]._dtype if args[0].__class__ in TENSOR_TYPES else None, args[-1], args[count:-1]
-        if ((rest and not (by_row and are_small(rest)) and not (
-                prepared and rest[0].__class__ is int and rest[0] == 1)) or dtype not in dtypes
-                or out.__class__ not in TENSOR_TYPES or out._dtype is not (bool_ if compares else dtype)):
+        first, out, rest = args[0], args[-1], args[count:-1]
+        dtype = first._dtype if first.__class__ in TENSOR_TYPES else None
+        if (dtype not in dtypes or out.__class__ not in TENSOR_TYPES or out._dtype is not (bool_ if compares else dtype)
+                or (rest and not (by_row and are_small(rest)) and not (
+                    prepared and rest[0].__class__ is int and rest[0] == 1))):
             return general(*args)
         target, storage, arrays = out._array, out._storage, []
-        if not 0 < target.size < LARGE:
+        shape, size = target.shape, target.size
+        if not 0 < size < LARGE:
             return general(*args)
         for arg in args[:count]:
             kind = arg.__class__
             if kind in TENSOR_TYPES:
-                if arg._dtype is not dtype or arg._array.shape != target.shape or arg._storage is storage is not None:
+                array = arg._array
+                if arg._dtype is not dtype or array.shape != shape or arg._storage is storage is not None:
                     return general(*args)
-                arrays.append(arg._array)
+                arrays.append(array)
             elif (kind is float and dtype.category >= FLOATING) or (
                     kind is int and dtype is not bool_ and (not compares or -1 << 63 <= arg < 1 << 63)):
                 arrays.append(arg)
             else:
                 return general(*args)
         try:
-            if target.size < least:
+            if size < least:
                 silent().run(ufunc, *arrays, *rest * by_row, out=target)  # maximum takes no third argument by place
             else:
                 silent().run(compute, ufunc, target, *arrays)
         except (TypeError, OverflowError):
             return general(*args)
-        out._bump()
+        (out._version_counter or out._start_counter())[0] += 1
         return out
 
     return fast
