@@ -47,6 +47,14 @@ def test_tensor_of_nested_numbers_is_pytorchs_or_raises_as_it_does(data):
     assert_same(mindtorch.tensor(data), theirs, rtol=0, atol=0)
 
 
+def test_meta_sequences_have_any_dtype():
+    for name in ("bool", "complex64"):
+        pairs = ((t, {"dtype": getattr(t, name), "device": "meta"}) for t in (mindtorch, torch))
+        made = ((t.arange(5, **options), t.arange(0, 5, 2, out=t.empty(0, **options))) for t, options in pairs)
+        for ours, theirs in zip(*made, strict=True):
+            assert_same(ours, theirs)
+
+
 @pytest.mark.parametrize("make", [
     lambda t: t.tensor([np.float64(1), np.float64(2)]), lambda t: t.tensor([1, 2.5]), lambda t: t.tensor([True, 2]),
     lambda t: t.tensor(np.arange(6).reshape(2, 3)), lambda t: t.tensor([t.tensor(1.0), t.tensor(2.0)]),

@@ -45,7 +45,7 @@ def _checked(write: Write) -> Write:
 
 def copied(factory: Factory, out: Tensor, given: dict[str, Any]) -> Tensor:
     """Copy the values of a new tensor into ``out``, which takes its shape."""
-    made = factory.op.call(*given.values())
+    made = factory.op.call(*{**given, "device": out._device}.values())
     if out.shape != made.shape:
         _resize_(out, tuple(made.shape))
     return _copy_(out, made)

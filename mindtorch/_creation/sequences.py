@@ -13,7 +13,7 @@ from .functions import copied, factory, options_of
 
 def _spaced(factory: Factory, out: Tensor, given: dict[str, Any]) -> Tensor:
     """Copy a sequence into ``out``, whose shape may be any that holds as many elements."""
-    made = factory.op.call(*given.values())
+    made = factory.op.call(*{**given, "device": out._device}.values())
     count = made.numel()
     if out.numel() == count:
         return out.copy_(made.view(out.shape))

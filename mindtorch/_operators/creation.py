@@ -40,7 +40,7 @@ def meta_arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None,
     """int64 if all three numbers are integers."""
     if dtype is None:
         dtype = get_default_dtype() if any(isinstance(v, float) for v in (start, end, step)) else int64
-    check_takes(dtype.category in (INTEGER, FLOATING), "arange_cpu", dtype)
+    check_takes(dtype.category in (INTEGER, FLOATING) or META in options, "arange_cpu", dtype)
     if dtype is int64 and not isinstance(step, int):
         check(int(step) != 0, "step must be nonzero", ValueError, kind="range")
     check(step != 0, "step must be nonzero", kind="range")
@@ -50,8 +50,6 @@ def meta_arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None,
     count = length(start, end, step, dtype)
     check(promised(count < 2**63), "invalid size, possible overflow?")
     return Spec((count,), dtype)
-
-
 
 
 def meta_eye(n: int, m: int, dtype: DType | None = None, *options: Any) -> Spec:
