@@ -73,6 +73,11 @@ VALUES: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
                                       torch.full((4097,), 0.1).half()),
     "sum of a single -0.": (lambda lib, x: x[:1].sum(), SIGNED),
     "mean of a single -0.": (lambda lib, x: x[:1].mean(), SIGNED),
+    "sums of a single -0. in two dimensions": (
+        lambda lib, x: [found for dim in (0, 1) for found in (x.sum(dim), x.mean(dim, keepdim=True), x.nansum(dim))],
+        SIGNED[:1, None]),
+    "product of two single zeros": (lambda lib, x: x.dot(lib.ones(1)), SIGNED[:1]),
+    "running sum of a single number": (lambda lib, x: x.cumsum(0), SIGNED[0]),
     "running products of complex zeros": (lambda lib, x: lib.view_as_real(lib.complex(x, x).cumprod(0)),
                                           -SIGNED[:2].abs()),
     "norm of an order beyond float32": (lambda lib, x: lib.linalg.vector_norm(x, 1e300),

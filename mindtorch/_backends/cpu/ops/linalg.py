@@ -353,7 +353,7 @@ CPU_KERNELS.update({
     "mm": widened(multiplied, dot, (2, 2)),
     "bmm": widened(multiplied),
     "mv": widened(multiplied, dot, (2, 1)),
-    "dot": widened(dot, dot, (1, 1)),
+    "dot": widened(np.matmul, dot, (1, 1)),
     "vdot": widened(np.vdot),
     "addmv": addmm,
     "baddbmm": addmm,

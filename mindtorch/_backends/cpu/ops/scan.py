@@ -84,8 +84,8 @@ def accumulated(ufunc: np.ufunc) -> Prepared:
         if x.size > FEW or (dtype is not None and dtype.np is not kept):
             return None
         if not x.ndim:
-            row = sure(x.reshape(1), dim, dtype)
-            return row and (lambda x: row(x.reshape(1)).reshape(()))
+            result = integer if x.dtype.kind in "biu" and dtype is None else kept
+            return (lambda x: x.astype(result)) if dim in (0, -1) else None
         if is_half(x):
             return lambda x: accumulate(ufunc, x.astype(wide), dim, wide).astype(single).astype(kept)
         double = running(x)

@@ -66,11 +66,14 @@ def few_summed(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
         return lambda x: add(x, axis, None, None, keepdims)
     if x.dtype.char not in ONES or not axis or x.size >= LARGE:
         return None
+    if x.size == 1:
+        shape = (1,) * (x.ndim if keepdims else x.ndim - len(axis))
+        return lambda x: x.reshape(shape) + 0.0  # which has no -0
     if len(axis) == x.ndim and not keepdims and x.size < MANY:
         if x.size > FEW:
             return lambda x: add(x, None)
         ones = ONES[x.dtype.char][:x.size]
-        return ones.dot if x.ndim == 1 < x.size else partial(np.vdot, ones)  # dot adds no 0 to a single -0
+        return ones.dot if x.ndim == 1 else partial(np.vdot, ones)
     if (settled := None if len(axis) == x.ndim else by_ones(x.shape, x.dtype.char, axis, keepdims)):
         return settled
     lines = x.size < MANY and axis == (x.ndim - 1,)  # which ``total`` sums so, after all its checks
