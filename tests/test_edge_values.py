@@ -78,6 +78,9 @@ VALUES: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
         SIGNED[:1, None]),
     "product of two single zeros": (lambda lib, x: x.dot(lib.ones(1)), SIGNED[:1]),
     "running sum of a single number": (lambda lib, x: x.cumsum(0), SIGNED[0]),
+    **{f"gradient of prod, {numbers}": (
+        lambda lib, x: [slope(lib, f, x) for f in (lib.prod, lambda x: x.prod(0)) for _ in range(5)],
+        torch.tensor(numbers)) for numbers in ([NAN, 2.0, 3.0], [INF, 2.0, 3.0], [NAN, 0.0, 3.0], [INF, 0.0, 0.0])},
     "running products of complex zeros": (lambda lib, x: lib.view_as_real(lib.complex(x, x).cumprod(0)),
                                           -SIGNED[:2].abs()),
     "norm of an order beyond float32": (lambda lib, x: lib.linalg.vector_norm(x, 1e300),

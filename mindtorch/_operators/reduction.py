@@ -15,10 +15,11 @@ from .._base.errors import NAMES, check, check_takes
 from .._base.layout import Ints, Spec, remembered, wrap_dim, wrap_dims
 from .._dispatch.aten import (
     cat, complex as complex_of, constant_pad_nd, div_Tensor, eq_Tensor, isnan, logical_and, logical_or_,
-    masked_fill_Tensor, mul_Tensor, new_zeros, ones, ones_like, reshape, searchsorted, sum as sum_of, sum_dim_IntList,
-    unsqueeze, value_selecting_reduction_backward as selecting_backward, view, where_self as where,
+    masked_fill_Tensor, mul_Tensor, new_zeros, ones, ones_like, searchsorted, sum as sum_of, sum_dim_IntList, unsqueeze,
+    value_selecting_reduction_backward as selecting_backward, view, where_self as where, zeros_like,
 )
 from .._dispatch.dispatcher import has_values, is_seen
+from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .._dtype import (
     BOOL, COMPLEX, FLOATING, INTEGER, RARE, DType, bool_, get_default_dtype, int32, int64, uint8, uint64,
@@ -370,12 +371,33 @@ def moments_grad(first: Any, grad: Tensor, shape: Any, dim: Any, keepdim: bool) 
     return first if second is None else second if first is None else first + second
 
 
-def prod_grad(grad: Tensor, self: Tensor, dim: int) -> Tensor:
-    """Return the gradient times the products of elements before and behind, which zeros do not disturb."""
+def prod_grad(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    """Return the gradient times the product of all other factors (ATen's ``prod_backward``)."""
     if not self.ndim:
         return grad.clone()
-    size = self.shape[dim]
-    if not size:
+    zeros = (self == 0).nonzero().shape[0] if has_values(self) else 1
+    local.reads += 1  # other values ask for other operators
+    if not zeros:
+        return grad * (result / self).conj()
+    if zeros > 1 and not local.grad_enabled:
+        return zeros_like(self)
+    return products_of_others(grad, self.contiguous().view(-1), 0).view_as(self)
+
+
+def prod_grad_along(grad: Tensor, self: Tensor, result: Tensor, dim: int, keepdim: bool) -> Any:
+    if not self.ndim:
+        return grad.clone()
+    grad = restored(grad, self.shape, dim, keepdim)
+    if not has_values(self) or (self == 0).sum(dim, True).sum():
+        return products_of_others(grad, self, dim)
+    return grad * (restored(result, self.shape, dim, keepdim) / self).conj()
+
+
+def products_of_others(grad: Tensor, self: Tensor, dim: int) -> Tensor:
+    """Return the gradient times the products of elements before and behind, which zeros do not disturb."""
+    if (size := self.shape[dim]) == 1:
+        return grad
+    if not self.numel():
         return grad * self
     first = ones([1 if d == dim % self.ndim else n for d, n in enumerate(self.shape)], self._dtype, None, self._device)
     before = cat([first, self.narrow(dim, 0, size - 1)], dim).cumprod(dim)
@@ -387,12 +409,11 @@ composites(cov, corrcoef)
 operator("sum", whole(total), batching=over_all("sum.dim_IntList"), autocast="npu float32",
          self=repeated)
 operator("prod", whole(total), batching=flat("prod.dim_int"), autocast="float32",
-         self=lambda grad, self: prod_grad(grad, reshape(self, (-1,)) if self.ndim else self, 0).view_as(self))
+         self=prod_grad)
 operator("sum.dim_IntList", total, batching=along_dimensions, autocast="npu float32", node="SumBackward1",
          self=lambda grad, self_shape, dim, keepdim: sum_backward(grad, self_shape, dim, keepdim))
 operator("prod.dim_int", total, batching=along_dimensions, autocast="float32", node="ProdBackward1",
-         self=lambda grad, self, dim, keepdim: (
-             prod_grad(restored(grad, self.shape, dim, keepdim), self, dim)))
+         self=prod_grad_along)
 operator("mean", whole(averages), batching=over_all("mean.dim"),
          self=lambda grad, self_shape: mean_grad(grad, self_shape))
 operator("mean.dim", averages, batching=along_dimensions, node="MeanBackward1",

@@ -301,7 +301,7 @@ EXPLAINED = explained(
      "added to."),
     (DERIVED, r"cummax.*shape \((\d, )*0", "requires_grad: False, torch True|outputs, torch|^output 1: offset: ",
      "PyTorch's gradient of an empty cummax is its input."),
-    (DERIVED, "prod|maximum|minimum|fmax|fmin|with_logits|smooth_l1|poisson", UNDEFINED, "PyTorch's derivative "
+    (DERIVED, "maximum|minimum|fmax|fmin|with_logits|smooth_l1|poisson", UNDEFINED, "PyTorch's derivative "
      "takes another way where an element is NaN or infinite, or there is none.", if_apart),
     (DERIVED, "addcdiv", "value: ", "Slopes of quotients by small numbers are differences that rounding decides.",
      if_apart),
@@ -336,10 +336,6 @@ EXPLAINED = explained(
      "quotients of rounding errors.", if_apart),
     ("second gradients|hessian", "sinc", r"^(output \d: )?value: ",
      "Second derivatives of sinc cancel near its zeros."),
-    ("second gradients|checkpointed|gradients", "prod", "stride", "PyTorch divides a product by its factors, if none "
-     "is 0; here factors before and behind are multiplied, in one way for all."),
-    ("second gradients", r"prod\(", r"^\d outputs, torch \d$", "PyTorch's gradient of a product of one factor depends "
-     "on the factor, if it is not 0.", if_apart),
     ("second gradients|hessian", "mish", UNDEFINED, "PyTorch's second derivative of mish multiplies by 0 powers that "
      "overflow.", if_small),
     ("second gradients", r"norm\(|abs\(|sgn\(", "stride: ", "PyTorch's derivative of sgn is a zero that nothing is "
