@@ -88,12 +88,43 @@ def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
     return np.where(x >= 0, x * scale, np.expm1(x * input_scale) * (alpha * scale))
 
 
-def outside_of(values: Any, x: Any, lambd: Any) -> Any:
+def in_vectors(function: Callable[..., Any], width: int, plain: Callable[..., Any] | None = None) -> Looped:
+    """Return the row of a derivative, a function of the gradient, the input, settings and which of PyTorch's loops
+    computes: ``vectors``, in pairs of ``width`` bytes, or ``scalars``, of the elements left over. Their slopes of NaN
+    differ.
+    """
+    row = chained(function, 2, plain or in_blocks(function, 2))
+
+    def run(grad: Any, x: Any, *settings: Any) -> Any:
+        flat = x.flags.c_contiguous and (grad.flags.c_contiguous or not any(grad.strides))
+        left = x.size % (width // x.itemsize) if flat else x.size
+        if left == x.size:
+            return row(grad, x, *settings, "scalars")
+        out = row(grad, x, *settings, "vectors")
+        if left and np.isnan(rest := x.reshape(-1)[-left:]).any():
+            through = np.broadcast_to(grad, x.shape).reshape(-1)[-left:]
+            out.reshape(-1)[-left:] = row(through, rest, *settings, "scalars")
+        return out
+
+    return Looped(run, settle=lambda dtype, size, *settings: row.settle(dtype, size, *settings, "scalars") if (
+        size * dtype.itemsize < width) else None)
+
+
+def within(grad: Any, x: Any, low: Any, high: Any, loop: str) -> Any:
+    """Return the gradient where the input lies between the bounds, 0 elsewhere."""
+    if loop == "vectors":
+        return np.where((x > low) & (x < high), grad, 0)
+    return np.where((x <= low) | (x >= high), 0, grad)
+
+
+def outside_of(values: Any, x: Any, lambd: Any, loop: str = "scalars") -> Any:
     """Return the values where ``|x|`` exceeds ``lambd``, rounded to the dtype; 0 elsewhere."""
-    return np.where(np.abs(to_opmath(x)) <= to_opmath(number_in(lambd, x.dtype)), values.dtype.type(0), values)
+    size, lambd, zero = np.abs(to_opmath(x)), to_opmath(number_in(lambd, x.dtype)), values.dtype.type(0)
+    return np.where(size > lambd, values, zero) if loop == "vectors" else np.where(size <= lambd, zero, values)
 
 
-outside = chained(lambda values, x, lambd: np.where(np.abs(x) <= lambd, 0, values), 2, outside_of)
+outside = in_vectors(lambda values, x, lambd, loop: np.where(np.abs(x) > lambd, values, 0) if loop == "vectors" else
+                     np.where(np.abs(x) <= lambd, 0, values), 64, outside_of)
 
 
 def threshold(x: Any, threshold: Any, value: Any) -> Any:
@@ -102,12 +133,12 @@ def threshold(x: Any, threshold: Any, value: Any) -> Any:
     return chosen(np.less_equal(to_opmath(x), to_opmath(threshold)), value, x)
 
 
-def elu_backward_of(grad: Any, x: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool) -> Any:
-    below = x + alpha * scale if is_result else np.exp(x * input_scale) * (alpha * scale)
-    return grad * np.where(x <= 0, below * input_scale, scale)
+def elu_backward_of(grad: Any, x: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, loop: str) -> Any:
+    below = (x + alpha * scale if is_result else np.exp(x * input_scale) * (alpha * scale)) * input_scale
+    return grad * (np.where(x > 0, scale, below) if loop == "vectors" else np.where(x <= 0, below, scale))
 
 
-elu_backward = chained(elu_backward_of, 2)
+elu_backward = in_vectors(elu_backward_of, 128)
 
 
 def normal_cdf(x: Any) -> Any:
@@ -166,13 +197,9 @@ def softshrink(x: Any, lambd: Any = 0.5) -> Any:
     return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0))
 
 
-def hardswish_backward_of(grad: Any, x: Any, kind: str) -> Any:
-    """Compute the derivative of hardswish. NaN is inside in PyTorch's vectors only."""
+def hardswish_backward(grad: Any, x: Any, loop: str) -> Any:
     inside = grad * (x / 3 + 0.5)
-    return np.where(x <= -3, 0, np.where(x >= 3, grad, inside) if kind == "vectors" else np.where(x < 3, inside, grad))
-
-
-hardswish_backward_row = chained(hardswish_backward_of, 2, in_blocks(hardswish_backward_of, 2))
+    return np.where(x <= -3, 0, np.where(x >= 3, grad, inside) if loop == "vectors" else np.where(x < 3, inside, grad))
 
 
 def softplus(x: Any, beta: Any = 1, threshold: Any = 20) -> Any:
@@ -293,7 +320,7 @@ CPU_KERNELS.add(leaky_relu, rrelu_with_noise)
 CPU_KERNELS.update({
     "relu": Looped(relu),
     "hardtanh": hardtanh,
-    "hardtanh_backward": chained(lambda grad, x, low, high: np.where((x <= low) | (x >= high), 0, grad), 2),
+    "hardtanh_backward": in_vectors(within, 64),
     "elu": (elu_row := chained(elu, 1, in_blocks(elu))),
     "celu": Looped(lambda x, alpha=1.0: elu_row(x, alpha, 1, 1 / alpha)),
     "elu_backward": Looped(lambda grad, *settings: elu_backward(grad, settings[-1], *settings[:-1])),
@@ -305,7 +332,7 @@ CPU_KERNELS.update({
         silu_backward, mish_backward, softplus_backward)},
     "gelu": in_blocks(gelu, loop=loops.gelu, settings=("none",)),
     "gelu_backward": in_blocks(chained(gelu_backward, 2).function, 2, loop=loops.gelu_backward, settings=("none",)),
-    "hardswish_backward": Looped(lambda grad, x: hardswish_backward_row(grad, x, "vectors" if x.size >= 32 else "")),
+    "hardswish_backward": in_vectors(hardswish_backward, 128),
     "hardsigmoid": chained(lambda x: gate(x) / 6),
     "hardsigmoid_backward": chained(lambda grad, x: np.where((x > -3) & (x < 3), grad * SIXTH, 0), 2),
     "hardswish": chained(lambda x: gate(x) * x / 6),
