@@ -40,4 +40,4 @@ def test_steps_of_recurrent_networks_agree_with_numpy_and_pytorch(agree, used, u
         [parameter.shape for parameter in getattr(torch.nn, unit)(24, 40, 2, bidirectional=True).parameters()],
         [(9, 32, 24), *[(4, 32, 40)] * (2 if unit == "LSTM" else 1)])]
     agree(lambda lib, *values: remembered(lib, unit, packed, *values), parameters, *given, scaled=True)
-    assert used >= {f"{unit.lower()}_step"} | ({"lstm_step_backward"} if unit == "LSTM" and not packed else set())
+    assert used >= {f"{unit.lower()}_steps"} | ({"lstm_steps_backward"} if unit == "LSTM" and not packed else set())

@@ -247,8 +247,8 @@ gelu, gelu_backward, softmax, log_softmax, softmax_backward, log_softmax_backwar
 #: Which models call several times a layer, also for the few numbers of each token.
 normalise, normalise_backward = Loop("normalise", least=FEW), Loop("normalise_backward", least=FEW)
 scale_channels = Loop("scale_channels", True)
-lstm_step, lstm_step_backward, gru_step = (
-    Loop(name, least=SOME) for name in ("lstm_step", "lstm_step_backward", "gru_step"))
+lstm_steps, lstm_steps_backward, gru_steps = (
+    Loop(name, least=SOME) for name in ("lstm_steps", "lstm_steps_backward", "gru_steps"))
 add_paths = Loop("add_paths", waits=True)
 layer_norm, layer_norm_backward = Loop("layer_norm", least=FEW << 1), Loop("layer_norm_backward", least=FEW << 1)
 softmax_down, log_softmax_down = Loop("softmax_down"), Loop("log_softmax_down")

@@ -8,9 +8,7 @@ it is reset. A step takes one tanh for all gates: ``sigmoid(x)`` is ``tanh(x / 2
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
-from itertools import accumulate
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +20,6 @@ from .linalg import affine
 from .pointwise import sigmoid
 
 array = np.ndarray
-Loops = tuple[Any, Any]  #: the compiled loops of a step and of its product, or None for both
 
 
 class Unit:
@@ -32,7 +29,7 @@ class Unit:
 
     gates, planes = 1, 0
     memory = False  #: whether a cell state is kept, in plane 4
-    loop: loops.Loop | None = None  #: of a step
+    loop: loops.Loop | None = None  #: of all steps
     order: ClassVar[list[int]] = [0]
     scales: ClassVar[list[float]] = [1]  #: of products; those of gates are halved, candidates need the tanh itself
 
@@ -43,8 +40,8 @@ class Unit:
         """Return by plane the biases of the products' sums, behind them that of the last input product alone."""
         return by_gate(b_ih + b_hh, self.order)
 
-    def step(self, states: array, product: array, before: array, shown: array) -> None:
-        """Compute the next states from the products of the hidden state."""
+    def step(self, states: array, product: array, hidden: array, memory: array, shown: array) -> None:
+        """Compute the next states from the products of the hidden state; the cell state is written in place."""
         shown += product[0]
         np.maximum(shown, 0, out=shown) if self.relu else np.tanh(shown, out=shown)
 
@@ -67,19 +64,20 @@ class Unit:
 
 class LongShortTerm(Unit):
     gates, planes, memory = 4, 5, True
-    loop, order = loops.lstm_step, [0, 1, 3, 2]
+    loop, order = loops.lstm_steps, [0, 1, 3, 2]
     scales: ClassVar[list[float]] = [0.5, 0.5, 0.5, 1]
 
-    def step(self, states: array, product: array, before: array, shown: array) -> None:
+    def step(self, states: array, product: array, hidden: array, memory: array, shown: array) -> None:
         product += states[:4]
         np.tanh(product, out=product)
         sigmoids, kept = product[:3], states[4]
         sigmoids *= 0.5
         sigmoids += 0.5
         states[:4] = product
-        np.multiply(product[1], before, out=kept)
+        np.multiply(product[1], memory, out=kept)
         np.multiply(product[0], product[3], out=shown)
         kept += shown
+        memory[...] = kept
         np.tanh(kept, out=shown)
         shown *= product[2]
 
@@ -108,7 +106,7 @@ class LongShortTerm(Unit):
 
 class Gated(Unit):
     gates, planes = 3, 4
-    loop, order = loops.gru_step, [0, 1, 2]
+    loop, order = loops.gru_steps, [0, 1, 2]
     scales: ClassVar[list[float]] = [0.5, 0.5, 1]
 
     def biases(self, b_ih: array, b_hh: array) -> array:
@@ -117,7 +115,7 @@ class Gated(Unit):
         bias[3] = b_ih.reshape(3, -1)[2]
         return bias
 
-    def step(self, states: array, product: array, before: array, shown: array) -> None:
+    def step(self, states: array, product: array, hidden: array, memory: array, shown: array) -> None:
         sigmoids, candidate = product[:2], states[2]
         sigmoids += states[:2]
         np.tanh(sigmoids, out=sigmoids)
@@ -127,7 +125,7 @@ class Gated(Unit):
         product[2] *= product[0]
         candidate += product[2]
         np.tanh(candidate, out=candidate)
-        np.subtract(before, candidate, out=shown)
+        np.subtract(hidden, candidate, out=shown)
         shown *= product[1]
         shown += candidate
 
@@ -179,19 +177,21 @@ def scales_of(mode: int, dtype: Any) -> array:
     return np.array(UNITS[mode].scales, dtype)[:, None, None]
 
 
-def looped(loop: loops.Loop | None, dtype: Any, size: int) -> Loops:
-    """Return the compiled loops for a layer of ``size`` numbers in each gate."""
+def compiled(loop: loops.Loop | None, dtype: Any, size: int) -> Any:
+    """Return the compiled loop over all steps of a layer of ``size`` numbers in each gate, or None."""
     if loop is None or dtype != loops.SINGLE or 4 * size < loop.least or not loops.has_wide_vectors():
-        return None, None
-    compiled = loop.compiled(4 * size)
-    return compiled, compiled and loops.product.compiled(size)
+        return None
+    return loop.compiled(4 * size)
 
 
-def steps_of(shape: tuple[int, ...], batch_sizes: Any, reverse: bool) -> list[slice]:
-    """Return the rows of each step, in the order of computation, of an input (steps, batch, ...) or of packed rows."""
-    ends = [*accumulate(batch_sizes if len(shape) == 2 else [shape[1]] * shape[0], initial=0)]
-    parts = [*map(slice, ends, ends[1:])]
-    return parts[::-1] if reverse else parts
+def places_of(shape: tuple[int, ...], batch_sizes: Any, reverse: bool) -> array:
+    """Return where the rows of each step begin and end, in the order of computation, of an input (steps, batch, ...) or
+    of packed rows.
+    """
+    ends = np.cumsum(batch_sizes, dtype=np.int64) if len(shape) == 2 else np.arange(
+        shape[1], (shape[0] + 1) * shape[1], shape[1])
+    result = np.stack([np.append(0, ends[:-1]), ends], 1)
+    return np.ascontiguousarray(result[::-1]) if reverse else result
 
 
 def mkldnn_rnn_layer(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: array, hx: array, cx: array,
@@ -203,65 +203,44 @@ def mkldnn_rnn_layer(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: 
                            for weight in (w_ih, w_hh)]
     bias = unit.biases(b_ih, b_hh)
     bias[:count] *= scales[..., 0]
-    loop, multiply = looped(unit.loop, dtype, total * size)
-    joined = None if loop is None else of_hidden.swapaxes(0, 1).reshape(size, count * size)
+    loop = compiled(unit.loop, dtype, total * size)
     workspace, output = np.empty((unit.planes, total, size), dtype), np.empty((total, size), dtype)
     products = workspace[:count] if unit.planes else output[None]
     np.matmul(rows, of_input, out=products)
-    if loop is None and len(bias) > count:
-        products[-1] += bias[count]
-    parts, added, room = steps_of(input.shape, batch_sizes, reverse), bias[:count, None], np.empty(
-        count * hx.size, dtype)
-    hx = np.ascontiguousarray(hx)
-    memories = befores(workspace[4], np.ascontiguousarray(cx), parts) if unit.memory else None
-    for part, hidden in zip(parts, befores(output, hx, parts), strict=True):
-        state = hidden if memories is None else next(memories)
-        shown, batch = output[part], part.stop - part.start
-        product = room[:count * shown.size]
-        if loop is not None:
-            multiply(hidden, joined, product.reshape(batch, count * size))
-            loop(workspace, product.reshape(batch, count, size), bias, state, shown, part.start)
-        else:
-            product = product.reshape(count, batch, size)
-            np.matmul(hidden, of_hidden, out=product)
+    places, hidden, memory = places_of(input.shape, batch_sizes, reverse), hx.copy(), cx.copy()
+    if loop is not None:
+        joined = of_hidden.swapaxes(0, 1).reshape(size, count * size)
+        loop(workspace, joined, bias, hidden, *[memory] * unit.memory, places, output)
+    else:
+        if len(bias) > count:
+            products[-1] += bias[count]
+        added, room = bias[:count, None], np.empty(count * hx.size, dtype)
+        for start, end in places.tolist():
+            shown, before = output[start:end], hidden[:end - start]
+            product = room[:count * shown.size].reshape(count, *shown.shape)
+            np.matmul(before, of_hidden, out=product)
             product += added
-            unit.step(workspace[:, part], product, state, shown)
+            unit.step(workspace[:, start:end], product, before, memory[:end - start], shown)
+            before[...] = shown
     shape = *input.shape[:-1], size
-    return (output.reshape(shape), last(output, hx, parts), last(workspace[4], cx, parts) if unit.memory else cx.copy(),
-            workspace.reshape(unit.planes, *shape))
+    return output.reshape(shape), hidden, memory, workspace.reshape(unit.planes, *shape)
 
 
-def befores(states: array, first: array, parts: list[slice]) -> Iterator[array]:
-    """Yield the states before each step: the previous step's, or the initial ones of sequences that begin. They may
-    still be computed.
-    """
-    before = first[:parts[0].stop - parts[0].start]
-    for part in parts:
-        batch = part.stop - part.start
-        if batch > len(before):
-            before = np.concatenate([before, first[len(before):batch]])
-        yield before[:batch]
-        before = states[part]
-
-
-def last(states: array, first: array, parts: list[slice]) -> array:
-    """Return the last state of each sequence."""
-    if len(parts) == 1:
-        return states.copy()
-    result = np.empty_like(first)
-    for part, after in zip(parts, [*parts[1:], slice(0, 0)], strict=True):
-        if after.stop - after.start < (batch := part.stop - part.start):
-            result[:batch] = states[part]
-    return result
-
-
-def shifted(states: array, first: array, parts: list[slice]) -> array:
-    """Return the states before each step: the previous step's, or the initial ones."""
-    if len(parts) == 1:
+def shifted(states: array, first: array, places: array) -> array:
+    """Return the states before each step: the previous step's, or the initial ones of sequences that begin."""
+    if len(places) == 1:
         return np.ascontiguousarray(first)
     result = np.empty_like(states)
-    for part, before in zip(parts, befores(states, first, parts), strict=True):
-        result[part] = before
+    if len(places) * len(first) == len(states):
+        order = slice(None, None, -1 if places[0, 0] else 1)
+        after, before = (planes.reshape(len(places), *first.shape)[order] for planes in (result, states))
+        after[0], after[1:] = first, before[:-1]
+        return result
+    before = first
+    for start, end in places.tolist():
+        known = min(end - start, len(before))
+        result[start:start + known], result[start + known:end] = before[:known], first[known:end - start]
+        before = states[start:end]
     return result
 
 
@@ -269,33 +248,30 @@ def mkldnn_rnn_layer_backward(input: array, w_ih: array, w_hh: array, b_ih: arra
                               output: array, hy: array, cy: array, grad_output: array | None, grad_hy: array | None,
                               grad_cy: array | None, reverse: bool, mode: int, *options: Any) -> tuple[Any, ...]:
     """Compute the gradients of the inputs; that of ``input`` itself only in training, as the operator calls it."""
-    unit, parts, rows = UNITS[mode], steps_of(input.shape, options[-3], reverse), input.reshape(-1, input.shape[-1])
+    unit, rows, places = UNITS[mode], input.reshape(-1, input.shape[-1]), places_of(input.shape, options[-3], reverse)
     total, size, dtype, width = len(rows), hx.shape[1], input.dtype, unit.gates * hx.shape[1]
     workspace, output = options[-1].reshape(unit.planes, total, size), output.reshape(total, size)
     gates = np.empty((total, unit.gates + (mode == GATED), size), dtype)  # the gradients of the products
-    hidden = shifted(output, hx, parts)
-    before = shifted(workspace[4], cx, parts) if unit.memory else hidden
-    loop, multiply = looped(loops.lstm_step_backward if unit.memory else None, dtype, output.size)
-    slopes: Any = None if loop is not None else unit.slopes(workspace, before, output)
+    hidden = shifted(output, hx, places)
+    before = shifted(workspace[4], cx, places) if unit.memory else hidden
+    loop = compiled(loops.lstm_steps_backward if unit.memory else None, dtype, output.size)
     given = np.zeros((total, size), dtype) if grad_output is None else np.ascontiguousarray(grad_output).reshape(
         total, size)
     grad_hidden, grad_memory = (np.zeros(state.shape, dtype) if grad is None else grad.copy()
                                 for grad, state in ((grad_hy, hx), (grad_cy, cx)))
-    fresh = np.empty_like(grad_hidden)
     of_input, of_hidden = (by_gate(weight, unit.order).reshape(width, weight.shape[1]) for weight in (w_ih, w_hh))
-    for part in reversed(parts):
-        batch = part.stop - part.start
-        here, of_memory = grad_hidden[:batch], grad_memory[:batch]
-        flat = gates[part].reshape(batch, -1)[:, :width]
-        if loop is not None:
-            loop(workspace, before[part], given[part], here, of_memory, gates[part], fresh, part.start)
-            multiply(flat, of_hidden, here)
-            continue
-        here += given[part]
-        if unit.step_back(workspace[:, part], slopes[:, part], here, of_memory, gates[part]):
-            here += np.matmul(flat, of_hidden, out=fresh[:batch])
-        else:
-            np.matmul(flat, of_hidden, out=here)
+    if loop is not None:
+        loop(workspace, of_hidden, before, given, grad_hidden, grad_memory, places, gates.reshape(total, width))
+    else:
+        slopes, fresh = unit.slopes(workspace, before, output), np.empty_like(grad_hidden)
+        for start, end in reversed(places.tolist()):
+            here, of_memory = grad_hidden[:end - start], grad_memory[:end - start]
+            flat = gates[start:end].reshape(end - start, -1)[:, :width]
+            here += given[start:end]
+            if unit.step_back(workspace[:, start:end], slopes[:, start:end], here, of_memory, gates[start:end]):
+                here += np.matmul(flat, of_hidden, out=fresh[:end - start])
+            else:
+                np.matmul(flat, of_hidden, out=here)
     flat = gates.reshape(total, -1)
     of_products = gates[:, [0, 1, 3]].reshape(total, width) if mode == GATED else flat
     weights = [by_gate(grads.T @ states, unit.order).reshape(width, states.shape[1])

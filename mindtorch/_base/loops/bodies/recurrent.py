@@ -4,15 +4,18 @@ from __future__ import annotations
 from math import exp as exp_of, inf, log
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 from .activation import exp
+from .product import product
 from .writing import f32, loop, polynomial
 
 #: Taylor's series of the hyperbolic tangent in squares, from which ``NEAR`` on a quotient is as exact.
 TANH = tuple(f32(c) for c in (-1382 / 155925, 62 / 2835, -17 / 315, 2 / 15, -1 / 3, 1))
 NEAR = f32(0.4)
-STATES, PLANES = "float32[:,:,::1]", "float32[:,::1]"
+STATES, PLANES, PLACES = "float32[:,:,::1]", "float32[:,::1]", "int64[:,::1]"
+multiply = njit(product)
 
 
 @njit
@@ -36,73 +39,93 @@ def of_sigmoid(grad: Any, factor: Any, y: Any, out: Any) -> None:
         out[i] = grad[i] * factor[i] * y[i] * (f32(1) - y[i])
 
 
-@loop(STATES, "float32[:,:,::1]", PLANES, PLANES, PLANES, "int64")
-def lstm_step(states: Any, product: Any, bias: Any, memory: Any, hidden: Any, start: Any) -> None:
-    """Compute the gates and the next states of a step, given the products (batch, gate, size) of the hidden states.
-    ``states`` holds input, forget and output gate, candidate and
-    cell state, of which the first four are the inputs' products; those of gates are halved.
+@loop(STATES, PLANES, PLANES, PLANES, PLANES, PLACES, PLANES)
+def lstm_steps(states: Any, weight: Any, bias: Any, hidden: Any, memory: Any, places: Any, output: Any) -> None:
+    """Compute the gates and states of all steps, whose rows begin and end at ``places``; ``hidden`` and ``memory`` are
+    the states before the first step, and become those after the last. ``states`` holds input, forget and output gate,
+    candidate and cell state, of which the first four are the inputs' products; those of gates are halved.
     """
-    for row in range(len(memory)):
-        for gate in range(4):
-            line, result, added = product[row, gate], states[gate, start + row], bias[gate]
-            if gate < 3:
-                sigmoid_of_halves(line, added, result)
-            else:
-                for i in range(len(line)):
-                    result[i] = tanh_of(line[i] + result[i] + added[i])
-        entering, forget, candidate = states[0, start + row], states[1, start + row], states[3, start + row]
-        before, kept = memory[row], states[4, start + row]
-        for i in range(len(kept)):
-            kept[i] = forget[i] * before[i] + entering[i] * candidate[i]
-        leaving, shown = states[2, start + row], hidden[row]
-        for i in range(len(kept)):
-            shown[i] = leaving[i] * tanh_of(kept[i])
+    size = len(weight)
+    room = np.empty((len(hidden), 4 * size), f32)
+    for step in range(len(places)):
+        start, count = places[step, 0], places[step, 1] - places[step, 0]
+        multiply(hidden[:count], weight, room[:count])
+        for row in range(count):
+            at, before, shown = start + row, memory[row], hidden[row]
+            for gate in range(4):
+                line, result, added = room[row, gate * size:(gate + 1) * size], states[gate, at], bias[gate]
+                if gate < 3:
+                    sigmoid_of_halves(line, added, result)
+                else:
+                    for i in range(size):
+                        result[i] = tanh_of(line[i] + result[i] + added[i])
+            entering, forget, leaving, candidate, kept, out = (
+                states[0, at], states[1, at], states[2, at], states[3, at], states[4, at], output[at])
+            for i in range(size):
+                kept[i] = forget[i] * before[i] + entering[i] * candidate[i]
+            for i in range(size):
+                before[i] = kept[i]
+            for i in range(size):
+                shown[i] = leaving[i] * tanh_of(kept[i])
+            for i in range(size):
+                out[i] = shown[i]
 
 
-@loop(STATES, PLANES, PLANES, PLANES, PLANES, "float32[:,:,::1]", PLANES, "int64")
-def lstm_step_backward(states: Any, memory: Any, grad_output: Any, grad_hidden: Any, grad_memory: Any, gates: Any,
-                       shown: Any, start: Any) -> None:
-    """Compute the gradients of the gates' inputs (batch, gate, size), and of the cell state before the step, given that
-    of the hidden state after it. ``shown`` is overwritten.
+@loop(STATES, *[PLANES] * 5, PLACES, PLANES)
+def lstm_steps_backward(states: Any, weight: Any, memory: Any, grad_output: Any, grad_hidden: Any, grad_memory: Any,
+                        places: Any, gates: Any) -> None:
+    """Compute the gradients of the gates' inputs (rows, gates * size), and of the states before the first step, given
+    those after the last and the cell states before each step.
     """
-    for row in range(len(memory)):
-        entering, forget, leaving = states[0, start + row], states[1, start + row], states[2, start + row]
-        candidate, kept, before = states[3, start + row], states[4, start + row], memory[row]
-        of_hidden, of_memory, given, tanh = grad_hidden[row], grad_memory[row], grad_output[row], shown[row]
-        for i in range(len(kept)):
-            of_hidden[i] += given[i]
-        for i in range(len(kept)):
-            tanh[i] = tanh_of(kept[i])
-        for i in range(len(kept)):
-            of_memory[i] += of_hidden[i] * leaving[i] * (f32(1) - tanh[i] * tanh[i])
-        of_sigmoid(of_hidden, tanh, leaving, gates[row, 2])
-        of_sigmoid(of_memory, candidate, entering, gates[row, 0])
-        of_sigmoid(of_memory, before, forget, gates[row, 1])
-        result = gates[row, 3]
-        for i in range(len(kept)):
-            result[i] = of_memory[i] * entering[i] * (f32(1) - candidate[i] * candidate[i])
-        for i in range(len(kept)):
-            of_memory[i] *= forget[i]
+    size = weight.shape[1]
+    tanh = np.empty(size, f32)
+    for step in range(len(places) - 1, -1, -1):
+        start, end = places[step, 0], places[step, 1]
+        for at in range(start, end):
+            entering, forget, leaving, candidate = states[0, at], states[1, at], states[2, at], states[3, at]
+            kept, before, given = states[4, at], memory[at], grad_output[at]
+            of_hidden, of_memory = grad_hidden[at - start], grad_memory[at - start]
+            for i in range(size):
+                of_hidden[i] += given[i]
+            for i in range(size):
+                tanh[i] = tanh_of(kept[i])
+            for i in range(size):
+                of_memory[i] += of_hidden[i] * leaving[i] * (f32(1) - tanh[i] * tanh[i])
+            of_sigmoid(of_memory, candidate, entering, gates[at, :size])
+            of_sigmoid(of_memory, before, forget, gates[at, size:2 * size])
+            of_sigmoid(of_hidden, tanh, leaving, gates[at, 2 * size:3 * size])
+            result = gates[at, 3 * size:]
+            for i in range(size):
+                result[i] = of_memory[i] * entering[i] * (f32(1) - candidate[i] * candidate[i])
+            for i in range(size):
+                of_memory[i] *= forget[i]
+        multiply(gates[start:end], weight, grad_hidden[:end - start])
 
 
-@loop(STATES, "float32[:,:,::1]", PLANES, PLANES, PLANES, "int64")
-def gru_step(states: Any, product: Any, bias: Any, before: Any, hidden: Any, start: Any) -> None:
-    """As ``lstm_step``: ``states`` holds reset gate, update gate, candidate and the candidate's product with the hidden
-    state, of which the first three are the inputs' products. The last bias is that of the candidate's.
+@loop(STATES, PLANES, PLANES, PLANES, PLACES, PLANES)
+def gru_steps(states: Any, weight: Any, bias: Any, hidden: Any, places: Any, output: Any) -> None:
+    """As ``lstm_steps``: ``states`` holds reset gate, update gate, candidate and the candidate's product with the
+    hidden state, of which the first three are the inputs' products. The last bias is that of the candidate's.
     """
-    for row in range(len(before)):
-        for gate in range(2):
-            sigmoid_of_halves(product[row, gate], bias[gate], states[gate, start + row])
-        reset, update, candidate, kept = (states[0, start + row], states[1, start + row], states[2, start + row],
-                                          states[3, start + row])
-        line, added, entering = product[row, 2], bias[2], bias[3]
-        for i in range(len(kept)):
-            kept[i] = line[i] + added[i]
-        for i in range(len(kept)):
-            candidate[i] = tanh_of(candidate[i] + entering[i] + reset[i] * kept[i])
-        given, shown = before[row], hidden[row]
-        for i in range(len(kept)):
-            shown[i] = (given[i] - candidate[i]) * update[i] + candidate[i]
+    size = len(weight)
+    room = np.empty((len(hidden), 3 * size), f32)
+    for step in range(len(places)):
+        start, count = places[step, 0], places[step, 1] - places[step, 0]
+        multiply(hidden[:count], weight, room[:count])
+        for row in range(count):
+            at, shown = start + row, hidden[row]
+            for gate in range(2):
+                sigmoid_of_halves(room[row, gate * size:(gate + 1) * size], bias[gate], states[gate, at])
+            reset, update, candidate, kept, out = states[0, at], states[1, at], states[2, at], states[3, at], output[at]
+            line, added, entering = room[row, 2 * size:], bias[2], bias[3]
+            for i in range(size):
+                kept[i] = line[i] + added[i]
+            for i in range(size):
+                candidate[i] = tanh_of(candidate[i] + entering[i] + reset[i] * kept[i])
+            for i in range(size):
+                shown[i] = (shown[i] - candidate[i]) * update[i] + candidate[i]
+            for i in range(size):
+                out[i] = shown[i]
 
 
 @loop("float64[:,:,::1]", "uint8[:,::1]", "float64[:,::1]", "int64[::1]", "float64[:,:,::1]")
