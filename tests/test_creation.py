@@ -563,6 +563,7 @@ def test_what_is_made_is_a_leaf_that_requires_a_gradient_only_where_one_is_asked
     lambda t: t.linspace(0, 1, 4, out=t.ones(2, 2)), lambda t: t.zeros(4, out=t.ones(2, 2)).shape,
     lambda t: t.zeros_like(t.ones(2), out=t.ones(2)), lambda t: t.empty(2, memory_format="contiguous_format"),
     lambda t: t.eye(2.0), lambda t: t.arange("a"),
+    lambda t: [(t.zeros(2, layout=t.strided), t.ones_like(t.ones(2), layout=t.strided)) for _ in range(2)],
 )
 def test_the_binder_checks_the_arguments_of_factories(program):
     assert_same_outcome(program)

@@ -38,13 +38,11 @@ class Factory(Operator):
         run, positions, elsewhere = self.op.call, self.op.schema.positions, self.device
         nothing, write = self.nothing, cast(Write, self.write)
         count, place, like = len(positions), positions["device"], "self" in positions
-        defaults = [parameter.default for parameter in self.schema.parameters]
 
         def call(*args: Any) -> Any:
-            if (given := len(args)) <= place:  # a dtype and a layout at most
-                where = None if like else resolve_device(elsewhere)
-                args = (*args, *defaults[given:place], where, False)
-            elif (where := args[place]) is not None or not like:
+            if (given := len(args)) == place:  # a layout is the last
+                args = (*args, None)
+            if (where := args[place]) is not None or not like:
                 where = resolve_device(elsewhere if where is None else where)
                 args = (*args[:place], where, *(args[place + 1:] or (False,)))
             layout = args[place - 1]
