@@ -87,6 +87,9 @@ def test_a_write_by_plan_counts_and_refuses_shared_memory(name: str) -> None:
         assert_same(ours[0], theirs[0])
         refused = [outcome(call, target, index, target) for target, index, _ in (ours, theirs)]
         assert refused[0] == refused[1] if isinstance(refused[1], tuple) else refused[0] is ours[0]
+        overlapping = [str(outcome(call, memory[:3], index, memory[1:])) for memory, index in (
+            port((values((4, 4), torch.float32, times), at), lib) for lib in (mindtorch, torch))]
+        assert overlapping[0] == overlapping[1]
 
 
 @pytest.mark.parametrize("how", ["max", "min", "sum", "mean", "prod"])
