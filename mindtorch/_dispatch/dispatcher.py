@@ -174,12 +174,12 @@ def make_entry(op: Operator, offer: Offer = None, kinds: str = "") -> Entry:
     """
     written = op.text[op.text.index("(") + 1:].split(") ->")[0]
     if "Tensor" not in written and "Device? device" in written and not op.is_out:
-        return _of_factory(op, offer)
+        return entry("a factory", "*args", *OF_FACTORY)(op, op.table, offer, op.schema.positions["device"])
     first, *_ = types = [part.split()[0] for part in written.split(", ")[:3] if part] or [""]
     tensors = 0 if op.is_out else written.count("Tensor")
     leading = ""
     if tensors == 1 and first.startswith("Tensor") and first.endswith("[]"):
-        return _of_list(op, offer)
+        return entry("a list", "tensors, *args", *OF_LIST)(op, op.table, offer, None)
     if tensors == 1 and first.startswith("Tensor") and first[-1] != "?":
         leading = "t"
     elif tensors == 2 and types[:2] == ["Tensor", "Tensor"]:
@@ -190,18 +190,21 @@ def make_entry(op: Operator, offer: Offer = None, kinds: str = "") -> Entry:
     if kinds or leading:
         has_defaults = "=" in written or "*" in written
         further = "*" if has_defaults else "n" * (written.count(", ") + 1 - len(leading))
-        return entry_for(kinds or leading + further)(op, op.table, offer)
-    lists = next((i for i, p in enumerate(op.schema.parameters) if not (p.is_tensor and p.is_list) or p.inner_optional
+        return entry_for(kinds or leading + further)(op, op.table, offer, None)
+    parameters = op.schema.parameters
+    lists = next((i for i, p in enumerate(parameters) if not (p.is_tensor and p.is_list) or p.inner_optional
                   or p.optional), 0)
-    return _of_lists(op, offer, lists) if lists > 1 and not op.is_out else _of_any(op, offer)
+    if lists > 1 and not op.is_out:
+        return entry("lists", "*args", *OF_LISTS)(op, op.table, offer, lists)
+    may_be_tensors = [*(parameter.base not in OF_NO_TENSOR for parameter in parameters), op.is_out]
+    return entry("any", "*args", *OF_ANY)(op, op.table, offer, may_be_tensors)
 
 
 #: The function that dispatches calls, written out for their arguments: fixed ones are cheaper than ``*args``.
 ENTRY = """
-def make(op, table, offer):
+def make(op, table, offer, fact):
     def call({parameters}):
         keys = {keys}
-        {more}
         try:
             return (table.get(keys) or resolve(op, keys, offer))({args})
         except Exception as error:
@@ -209,10 +212,32 @@ def make(op, table, offer):
             raise
     return call
 """
+#: The keys of calls, and statements that add to them. ``fact`` is the place of the device, how many lists of tensors
+#: lead, or for each argument whether it may be a tensor.
+OF_FACTORY = ("dispatcher.mode | (CPU if (device := args[fact] if len(args) > fact else None) is HOST else "
+              "BACKEND_OF_DEVICE[resolve_device(device).type])",)
+OF_LIST = "dispatcher.mode", "for tensor in tensors:", "    keys |= tensor._keys"
+OF_LISTS = ("reduce(or_, map(KEYS, chain.from_iterable(args[:fact])), dispatcher.mode)", "others = args[fact:]",
+            "if not TENSOR_TYPES.isdisjoint(map(type, others)):", "    keys |= keys_of(others)")
+OF_ANY = ("dispatcher.mode", "for arg in compress(args, fact):", "    if (kind := arg.__class__) in TENSOR_TYPES:",
+          "        keys |= arg._keys", "    elif kind is list or kind is tuple:", "        keys |= keys_of(arg)")
+MakeEntry = Callable[[Operator, dict[int, Entry], Offer, Any], Entry]
 
 
 @cache
-def entry_for(kinds: str) -> Callable[[Operator, dict[int, Entry], Offer], Entry]:
+def entry(of: str, parameters: str, *keys: str) -> MakeEntry:
+    """Return the function that makes the entry of calls ``of`` such arguments, by statements that find their keys."""
+    args = ", ".join([parameter.partition("=")[0] for parameter in parameters.split(", ")])
+    source = ENTRY.format(parameters=parameters, keys="\n        ".join(keys), args=args)
+    made: MakeEntry = define("make", source.strip(), f"{__file__}: {parameters} of {of}", {
+        "BACKEND_OF_DEVICE": BACKEND_OF_DEVICE, "CPU": CPU, "HOST": HOST, "KEYS": KEYS, "TENSOR_TYPES": TENSOR_TYPES,
+        "call_site": call_site, "chain": chain, "compress": compress, "dispatcher": sys.modules[__name__],
+        "keys_of": keys_of, "note": note, "or_": or_, "reduce": reduce, "resolve": resolve,
+        "resolve_device": resolve_device})
+    return made
+
+
+def entry_for(kinds: str) -> MakeEntry:
     """Return the function that makes the entry of calls with arguments of these kinds: ``t`` is a tensor, ``n`` never
     one, ``o`` may be one, ``d`` is one or None, by default before ``*``, which stands for any number of further ``n``.
     """
@@ -220,86 +245,10 @@ def entry_for(kinds: str) -> Callable[[Operator, dict[int, Entry], Offer], Entry
     named = dict(zip(names, kinds.removesuffix("*"), strict=False))
     further = ["*args"] * kinds.endswith("*")
     is_tensor = {"o": "if {0}.__class__ in TENSOR_TYPES:", "d": "if {0} is not None:"}
+    keys = " | ".join([*[f"{name}._keys" for name, kind in named.items() if kind == "t"], "dispatcher.mode"])
     more = [f"{is_tensor[kind].format(name)} keys |= {name}._keys" for name, kind in named.items() if kind in is_tensor]
     parameters = [f"{name}=None" if kind == "d" and further else name for name, kind in named.items()]
-    parts = {"parameters": ", ".join([*parameters, *further]),
-             "keys": " | ".join([*[f"{name}._keys" for name, kind in named.items() if kind == "t"], "dispatcher.mode"]),
-             "more": "\n        ".join(more), "args": ", ".join([*named, *further])}
-    lines = [line for line in ENTRY.format(**parts).splitlines() if line.strip()]
-    made: Callable[[Operator, dict[int, Entry], Offer], Entry] = define(
-        "make", "\n".join(lines), f"{__file__}: {parts['parameters']} of {kinds}",
-        {"TENSOR_TYPES": TENSOR_TYPES, "call_site": call_site, "dispatcher": sys.modules[__name__], "note": note,
-         "resolve": resolve})
-    return made
-
-
-def _of_list(op: Operator, offer: Offer) -> Entry:
-    table = op.table
-
-    def call_list(tensors: Any, *args: Any) -> Any:
-        keys = mode
-        for tensor in tensors:
-            keys |= tensor._keys
-        try:
-            return (table.get(keys) or resolve(op, keys, offer))(tensors, *args)
-        except Exception as error:
-            note(error, op, (tensors, *args), site=call_site())
-            raise
-
-    return call_list
-
-
-def _of_lists(op: Operator, offer: Offer, lists: int) -> Entry:
-    table = op.table
-
-    def call_lists(*args: Any) -> Any:
-        others = args[lists:]
-        keys = reduce(or_, map(KEYS, chain.from_iterable(args[:lists])), mode)
-        if not TENSOR_TYPES.isdisjoint(map(type, others)):
-            keys |= keys_of(others)
-        try:
-            return (table.get(keys) or resolve(op, keys, offer))(*args)
-        except Exception as error:
-            note(error, op, args, site=call_site())
-            raise
-
-    return call_lists
-
-
-def _of_any(op: Operator, offer: Offer) -> Entry:
-    table = op.table
-    may_be_tensors = [*(parameter.base not in OF_NO_TENSOR for parameter in op.schema.parameters), op.is_out]
-
-    def call_any(*args: Any) -> Any:
-        keys = mode
-        for arg in compress(args, may_be_tensors):
-            if (kind := arg.__class__) in TENSOR_TYPES:
-                keys |= arg._keys
-            elif kind is list or kind is tuple:
-                keys |= keys_of(arg)
-        try:
-            return (table.get(keys) or resolve(op, keys, offer))(*args)
-        except Exception as error:
-            note(error, op, args, site=call_site())
-            raise
-
-    return call_any
-
-
-def _of_factory(op: Operator, offer: Offer) -> Entry:
-    table = op.table
-    place = op.schema.positions["device"]
-
-    def call_factory(*args: Any) -> Any:
-        device = args[place] if len(args) > place else None
-        keys = (CPU if device is HOST else BACKEND_OF_DEVICE[resolve_device(device).type]) | mode
-        try:
-            return (table.get(keys) or resolve(op, keys, offer))(*args)
-        except Exception as error:
-            note(error, op, args, site=call_site())
-            raise
-
-    return call_factory
+    return entry(kinds, ", ".join([*parameters, *further]), keys, *more)
 
 
 registry.make_entry = make_entry
