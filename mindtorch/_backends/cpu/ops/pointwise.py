@@ -16,7 +16,7 @@ from ...._base import loops
 from ...._base.errors import C_NAMES, check
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
-from ...common.elements import Looped, by_loop, chained, looped, number, of_few
+from ...common.elements import FEW as MANY, Looped, by_loop, chained, looped, number, of_few
 from ...common.half import number_in
 from ...common.pointwise import PreparedUfunc
 from . import CPU_KERNELS
@@ -121,7 +121,9 @@ def divided_by(function: Callable[[Any, Any], Any], family: dict[str, loops.Loop
                 return found
         return function(x, y)
 
-    def settle(dtype: np.dtype, size: int) -> Callable[..., Any]:
+    def settle(dtype: np.dtype, size: int) -> Callable[..., Any] | None:
+        if size >= MANY and dtype.char in family:
+            return None  # which the row computes by the loop
         run = of_few(family, function, dtype, size) or function
         if dtype.kind not in "iu":
             return run
