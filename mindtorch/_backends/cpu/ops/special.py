@@ -223,7 +223,12 @@ def igammac(a: Any, x: Any) -> Any:
 
 def times_log(log: Callable[[Any], Any]) -> Looped:
     """Return a row for ``x * log(y)``, which is 0 where x is 0 unless y is NaN."""
-    return chained(lambda x, y: np.where(np.equal(x, 0) & ~np.isnan(y), 0, x * log(y)), 2)
+    def plain(x: Any, y: Any) -> Any:
+        if np.count_nonzero(x) == np.size(x):
+            return np.asarray(x * log(y))
+        return np.where(np.equal(x, 0) & ~np.isnan(y), 0, x * log(y))
+
+    return chained(lambda x, y: np.where(np.equal(x, 0) & ~np.isnan(y), 0, x * log(y)), 2, plain)
 
 
 def spherical_bessel_j0(x: Any) -> Any:
