@@ -245,6 +245,21 @@ def test_later_products_without_columns_and_of_two_vectors_are_added_as_by_pytor
         assert_same(mine, theirs)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16", "int32"])
+@pytest.mark.parametrize("scales", [(1, 1), (3, 2), (0, 1)])
+def test_many_products_of_two_vectors_are_added_by_blocks_with_each_step_rounded(dtype: str, scales: Any) -> None:
+    def program(lib: Lib) -> list[Any]:
+        def made(*shape: int) -> Any:
+            return (numbers(lib, *shape, seed=len(shape)) * 9).to(getattr(lib, dtype))
+
+        beta, alpha = scales
+        return [lib.addr(given, made(300), made(310), beta=beta, alpha=alpha)
+                for given in (made(300, 310), made(310, 300).t(), made(310), made(300, 620)[:, ::2]) for _ in range(3)]
+
+    for mine, theirs in zip(program(mindtorch), program(torch), strict=True):
+        assert_same(mine, theirs)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision_is_summed_in_single(dtype: str) -> None:
     results = []

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...common.blocks import SMALL
-from ...common.half import converted as as_dtype
+from ...._storage import allocate
+from ...common.blocks import SMALL, each_block
+from ...common.half import convert, converted as as_dtype
 from ..precision import is_half, narrowed_both, to_opmath
 from ..rows import MOST, Prepared, taking
 from . import AT_ONCE, CPU_KERNELS
@@ -34,6 +35,7 @@ def product_of(left: ndarray, right: ndarray) -> Product:
 #: From this many multiplications on, integers are multiplied by BLAS. MULTIPLIED: elements of half precision that NumPy
 #: multiplies in less time than it converts them.
 MANY, MULTIPLIED = 1 << 14, 1 << 7
+STEP = 1 << 14  #: elements of a block of rows that stays in the cache
 
 
 def multiplied(left: ndarray, right: ndarray) -> Any:
@@ -180,18 +182,41 @@ def addbmm(self: ndarray, batch1: ndarray, batch2: ndarray, beta: Any = 1, alpha
 
 @partial(Prepared, count=3)
 def addr(self: ndarray, vec1: ndarray, vec2: ndarray, beta: Any = 1, alpha: Any = 1) -> Callable[..., ndarray]:
-    """Prepare the product of two vectors plus ``self``."""
-    dtype = self.dtype
-    at_once = vec1.size * vec2.size <= MULTIPLIED if is_half(self) else dtype.kind in "biufc"
-    if beta == 0 or not at_once or not vec1.dtype is vec2.dtype is dtype:
+    """Prepare the product of two vectors plus ``self``: many elements by blocks of rows, or of columns if these lie in
+    memory; half precision in float32, with each step rounded.
+    """
+    dtype, size = self.dtype, vec1.size * vec2.size
+    if beta == 0 or dtype.kind not in "biufcV" or not vec1.dtype is vec2.dtype is dtype:
         return lambda self, vec1, vec2: added_outer(self, vec1, vec2, beta, alpha)
     factor, other = (None if value == 1 else np.asarray(value).astype(dtype) for value in (alpha, beta))
+    turned = self.ndim == 2 and not self.flags.c_contiguous and self.T.flags.c_contiguous
 
-    def added(self: ndarray, vec1: ndarray, vec2: ndarray) -> ndarray:
-        product = np.multiply((vec1 if factor is None else vec1 * factor)[:, None], vec2)
+    def added(self: ndarray, column: ndarray, row: ndarray, out: Any = None) -> ndarray:
+        product = np.multiply(column[:, None], row, out)
         return np.add(product, self if other is None else self * other, product)
 
-    return added
+    def wide(x: Any) -> Any:
+        return as_dtype(x, np.dtype(np.float32))
+
+    def added_halves(self: ndarray, column: ndarray, row: ndarray, out: ndarray) -> None:
+        product = wide(as_dtype(wide(column)[:, None] * wide(row), dtype))
+        scaled = wide(self) if other is None else wide(as_dtype(wide(self) * wide(other), dtype))
+        convert(np.add(product, scaled, product), out)
+
+    def run(self: ndarray, vec1: ndarray, vec2: ndarray) -> ndarray:
+        first = vec1 if factor is None else vec1 * factor
+        column, row, self = (vec2, first, self.T) if turned else (first, vec2, self)
+        if not is_wide and size < SMALL:
+            out = added(self, column, row)
+        else:
+            out = allocate((column.size, row.size), dtype)
+            self = np.broadcast_to(self, out.shape)
+            work = added_halves if is_wide else added
+            each_block(lambda at: work(self[at], column[at], row, out[at]), len(out), max(1, STEP // row.size), size)
+        return out.T if turned else out
+
+    is_wide = is_half(self) and size > MULTIPLIED
+    return run
 
 
 def added_outer(self: ndarray, vec1: ndarray, vec2: ndarray, beta: Any, alpha: Any) -> ndarray:
