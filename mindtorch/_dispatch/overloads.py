@@ -334,6 +334,8 @@ class OpOverloadPacket:
         return isinstance(other, OpOverloadPacket) and other._name == self._name
 
 
+#: Operators whose overload that of tensors stands for, which takes numbers.
+OF_NUMBERS = frozenset({"add.Scalar", "sub.Scalar", "mul.Scalar", "div.Scalar"})
 _overloads: weakref.WeakKeyDictionary[Operator, dict[str, OpOverload]] = weakref.WeakKeyDictionary()
 _packets: dict[str, OpOverloadPacket] = {}
 
@@ -345,6 +347,8 @@ def packet_of(namespace: str, name: str) -> OpOverloadPacket:
 
 def overload_of(op: Operator, by_number: bool = False) -> OpOverload:
     """Return an operator's overload; ``by_number`` its ``Scalar`` overload. It is always the same object."""
+    if op.name in OF_NUMBERS:
+        op, by_number = registry[f"{op.packet}.Tensor"], True
     made = _overloads.setdefault(op, {})
     name = "Scalar" if by_number else ATEN_NAMES.get(op.name, op.overload)
     if name not in made:

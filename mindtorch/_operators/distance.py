@@ -10,8 +10,8 @@ from .._base.errors import NAMES, check, check_takes
 from .._base.layout import Spec, broadcast_shapes, like_strides, wrap_dim, wrap_dims
 from .._dispatch.aten import (
     _cdist_backward as cdist_backward, _cdist_forward as cdist_forward, _euclidean_dist,
-    _pdist_backward as pdist_backward, _pdist_forward as pdist_forward, clamp_min, linalg_matrix_norm_str_ord,
-    linalg_vector_norm as vector_norm, norm_ScalarOpt_dim, scalar_tensor,
+    _pdist_backward as pdist_backward, _pdist_forward as pdist_forward, add_Scalar, clamp_min,
+    linalg_matrix_norm_str_ord, linalg_vector_norm as vector_norm, norm_ScalarOpt_dim, scalar_tensor,
 )
 from .._dispatch.dispatcher import is_unseen
 from .._dtype import FLOATING, bfloat16, float16, float32
@@ -118,7 +118,7 @@ function:
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """``torch.pairwise_distance``: the p-norm of the rows' differences plus ``eps``."""
-    away = x1 - x2 + eps
+    away = add_Scalar(x1 - x2, eps)
     return norm_ScalarOpt_dim(away, p, (max(x1.ndim, x2.ndim) - 1,), keepdim)
 
 

@@ -12,9 +12,9 @@ from .._base.about import about
 from .._base.errors import NAMES, check, check_broadcast, check_real
 from .._base.layout import Spec, broadcast_shapes
 from .._dispatch.aten import (
-    _log_softmax as log_softmax, empty_like, fill__Scalar as fill_, hardtanh, huber_loss_backward, log_sigmoid,
-    mse_loss_backward, multilabel_margin_loss_forward, nll_loss2d_forward, nll_loss_forward, pairwise_distance,
-    smooth_l1_loss_backward, where_self as where, zeros_like,
+    _log_softmax as log_softmax, add_Scalar, div_Scalar, empty_like, fill__Scalar as fill_, hardtanh,
+    huber_loss_backward, log_sigmoid, mse_loss_backward, mul_Scalar, multilabel_margin_loss_forward, nll_loss2d_forward,
+    nll_loss_forward, pairwise_distance, smooth_l1_loss_backward, sub_Scalar, where_self as where, zeros_like,
 )
 from .._dispatch.dispatcher import is_seen
 from .._dispatch.registry import Operator
@@ -148,7 +148,7 @@ def soft_margin_loss_backward(grad_output: Any, self: Any, target: Any, reductio
 
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = MEAN) -> Any:
     difference = input1 - input2
-    return reduced((-target * difference + margin).clamp_min_(0), reduction)
+    return reduced(add_Scalar(-target * difference, margin).clamp_min_(0), reduction)
 
 
 def loss_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
@@ -431,14 +431,14 @@ def _as_classes(weight: Any, like: Any, dim: int) -> Any:
 def _of_probabilities(logs: Any, dim: int, target: Any, weight: Any, reduction: int, label_smoothing: float) -> Any:
     classes = logs.shape[dim]
     if label_smoothing > 0:
-        target = target * (1 - label_smoothing) + label_smoothing / classes
+        target = add_Scalar(mul_Scalar(target, 1 - label_smoothing), label_smoothing / classes)
     products = logs * target
     if weight is not None:
         products = products * _as_classes(weight, logs, dim)
     if reduction == NONE:
         return -products.sum(dim)
     total = -products.sum()
-    return total if reduction == SUM else total / (logs.numel() // classes if classes else 0)
+    return total if reduction == SUM else div_Scalar(total, logs.numel() // classes if classes else 0)
 
 
 def _smoothed(logs: Any, dim: int, target: Any, weight: Any, reduction: int, ignore_index: int,
@@ -453,7 +453,7 @@ def _smoothed(logs: Any, dim: int, target: Any, weight: Any, reduction: int, ign
     elif reduction == MEAN:
         count = (~ignored).sum() if weight is None else weight[target[~ignored]].sum()
         uniform = uniform.sum() / count
-    return (1 - label_smoothing) * chosen + uniform * (label_smoothing / logs.shape[dim])
+    return mul_Scalar(chosen, 1 - label_smoothing) + mul_Scalar(uniform, label_smoothing / logs.shape[dim])
 
 
 def decomposed_nll_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Any, Any]:
@@ -514,16 +514,16 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: 
         product = target * input
         loss = input.exp() - product
     else:
-        loss = input - target * (input + eps).log()
+        loss = input - target * add_Scalar(input, eps).log()
     if full:
-        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        stirling = target * target.log() - target + mul_Scalar(mul_Scalar(target, 2 * math.pi).log(), 0.5)
         loss = loss + stirling.masked_fill(target <= 1, 0)
     return reduced(loss, reduction)
 
 
 def less(number: float, tensor: Tensor) -> Tensor:
-    """Return ``number - tensor`` in the tensor's dtype; under an observer, as C++ computes it."""
-    if is_seen(tensor) or not tensor.is_floating_point():
+    """Return ``number - tensor`` in the tensor's dtype; where it is seen or recorded, as C++ computes it."""
+    if is_seen(tensor) or tensor.requires_grad or not tensor.is_floating_point():
         return fill_(empty_like(tensor), number).sub_(tensor)
     return number - tensor
 
@@ -541,11 +541,11 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float =
     check(input1.dim() == input2.dim() == dim + 1, lambda: f"{dim}D target tensor expects {dim + 1}D input tensors, "
           f"but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}.")
     products = (input1 * input2).sum(dim)
-    squares1, squares2 = ((x * x).sum(dim) + 1e-12 for x in (input1, input2))
+    squares1, squares2 = (add_Scalar((x * x).sum(dim), 1e-12) for x in (input1, input2))
     cosine = products / (squares1 * squares2).sqrt_()
     zeros = zeros_like(cosine)
     of_similar = less(1, cosine)
-    of_dissimilar = (cosine - margin).clamp_min_(0)
+    of_dissimilar = sub_Scalar(cosine, margin).clamp_min_(0)
     dissimilar = where(target == -1, of_dissimilar, zeros)
     return reduced(where(target == 1, of_similar, zeros) + dissimilar, reduction)
 
@@ -571,7 +571,7 @@ def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = far.minimum(pairwise_distance(positive, negative, p, eps))
-    return reduced((margin + near - far).clamp_min(0), reduction)
+    return reduced((add_Scalar(near, margin) - far).clamp_min(0), reduction)
 
 
 operator("triplet_margin_loss", composite=triplet_margin_loss, autocast="float32")

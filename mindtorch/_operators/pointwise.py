@@ -12,10 +12,11 @@ from .._base.errors import NAMES, check, check_number, check_takes
 from .._base.formats import contiguous_format
 from .._base.layout import Spec, broadcast_shapes, contiguous_strides, iterator_strides
 from .._dispatch.aten import (
-    _conj, _conj as complex_conj, _conj_physical, div_Tensor as div, div_Tensor_mode as div_mode, empty_like,
-    fill__Scalar as fill_, imag, mul_Tensor as mul, pow_Scalar as pow_of_number, pow_Tensor_Scalar as pow_number,
-    pow_Tensor_Tensor as pow_, real, rsqrt, rsub_Scalar as rsub, scalar_tensor, sigmoid_backward, tanh_backward,
-    where_self as where, zeros, zeros_like,
+    _conj, _conj as complex_conj, _conj_physical, add_Tensor as add, div_Scalar, div_Tensor as div,
+    div_Tensor_mode as div_mode, empty_like, fill__Scalar as fill_, imag, mul_Scalar, mul_Tensor as mul,
+    pow_Scalar as pow_of_number, pow_Tensor_Scalar as pow_number, pow_Tensor_Tensor as pow_, real, rsqrt,
+    rsub_Scalar as rsub, scalar_tensor, sigmoid_backward, sub_Tensor as sub, tanh_backward, where_self as where, zeros,
+    zeros_like,
 )
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.keys import SPARSES
@@ -146,6 +147,11 @@ function:
     mul.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
     div.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
     floor_divide.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+operator only:
+    add.Scalar(Tensor self, Scalar other, *, Scalar alpha=1) -> Tensor
+    sub.Scalar(Tensor self, Scalar other, *, Scalar alpha=1) -> Tensor
+    mul.Scalar(Tensor self, Scalar other) -> Tensor
+    div.Scalar(Tensor self, Scalar other) -> Tensor
 """)  # noqa: E501
 
 
@@ -214,6 +220,11 @@ operator("div.Tensor_mode", Division("default", 2, fast=False, opmath_scalars=(1
              grad / conj(other) if rounding_mode is None else zeros_like(grad)),
          other=lambda grad, self, other, rounding_mode: (
              by_tensor(grad, self, other) if rounding_mode is None else zeros_like(grad)))
+# PyTorch's composites in C++ call these, which have nodes of their own
+operator("add.Scalar", composite=add, node="AddBackward1", self=lambda grad: grad)
+operator("sub.Scalar", composite=sub, node="SubBackward1", self=lambda grad: grad)
+operator("mul.Scalar", composite=mul, node="MulBackward1", self=lambda grad, other: mul_Scalar(grad, conj(other)))
+operator("div.Scalar", composite=div, node="DivBackward1", self=lambda grad, other: div_Scalar(grad, conj(other)))
 operator("floor_divide floor_divide.Scalar_Tensor", DIVISIONS["floor"])
 operator("mul.Scalar_Tensor", composite=multiplied_by)
 operator("div.Scalar_Tensor true_divide.Scalar_Tensor",

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._base.errors import check, check_takes
 from .._base.layout import Spec, wrap_dim, wrap_dims
-from .._dispatch.aten import cat, scatter_add, stack, zeros
+from .._dispatch.aten import cat, div_Scalar, mul_Scalar, scatter_add, stack, zeros
 from .._dtype import COMPLEX, FLOATING, DType, bool_, finfo, int64, uint8
 from .._tensor import Tensor
 from .._transforms.batching.rules import along_dimensions
@@ -204,8 +204,9 @@ def trapezoid_x(y: Any, x: Any, dim: int = -1) -> Any:
     dim = wrap_dim(dim, y.ndim)
     if not y.size(dim):
         return integrals_of_nothing(y, dim)
+    widths = steps("trapezoid", y, x, dim)
     left, right = neighbours("trapezoid", y, dim, x)
-    return ((left + right) * steps("trapezoid", y, x, dim)).sum(dim) / 2.0
+    return div_Scalar(((left + right) * widths).sum(dim), 2.0)
 
 
 def trapezoid_dx(y: Any, dx: Any = 1, dim: int = -1) -> Any:
@@ -214,14 +215,16 @@ def trapezoid_dx(y: Any, dx: Any = 1, dim: int = -1) -> Any:
         return integrals_of_nothing(y, dim)
     check_not_bool("trapezoid", y)
     check_real_number("trapezoid", dx)
-    return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * dx
+    ends = mul_Scalar(y.select(dim, 0) + y.select(dim, -1), 0.5)
+    return mul_Scalar(y.sum(dim) - ends, dx)
 
 
 def cumulative_trapezoid_x(y: Any, x: Any, dim: int = -1) -> Any:
     """``torch.cumulative_trapezoid`` over the points ``x``."""
     dim = wrap_dim(dim, y.ndim)
+    widths = steps("cumulative_trapezoid", y, x, dim)
     left, right = neighbours("cumulative_trapezoid", y, dim, x)
-    return (steps("cumulative_trapezoid", y, x, dim) * (left + right)).cumsum(dim) / 2.0
+    return div_Scalar(((left + right) * widths).cumsum(dim), 2.0)
 
 
 def cumulative_trapezoid_dx(y: Any, dx: Any = 1, dim: int = -1) -> Any:
@@ -229,7 +232,7 @@ def cumulative_trapezoid_dx(y: Any, dx: Any = 1, dim: int = -1) -> Any:
     check_not_bool("cumulative_trapezoid", y)
     check_real_number("cumulative_trapezoid", dx)
     left, right = neighbours("cumulative_trapezoid", y, dim)
-    return (dx / 2.0 * (left + right)).cumsum(dim)
+    return mul_Scalar(left + right, dx / 2.0).cumsum(dim)
 
 
 operator("trapezoid.x trapz.x", composite=trapezoid_x)

@@ -11,9 +11,9 @@ from .._backends.common.pointwise import Pointwise
 from .._base.errors import NAMES, check, check_takes
 from .._base.layout import Spec, broadcast_shapes
 from .._dispatch.aten import (
-    digamma, polygamma, round_decimals, special_i0e as i0e, special_i1 as i1, special_i1e as i1e,
-    special_xlog1py as xlog1py, special_zeta as zeta, special_zeta_self_scalar as zeta_of_number, where_self as where,
-    xlogy_Tensor as xlogy,
+    add_Scalar, digamma, mul_Scalar, polygamma, round_decimals, special_i0e as i0e, special_i1 as i1,
+    special_i1e as i1e, special_xlog1py as xlog1py, special_zeta as zeta, special_zeta_self_scalar as zeta_of_number,
+    where_self as where, xlogy_Tensor as xlogy,
 )
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.schemas import registry
@@ -173,8 +173,7 @@ def same_floating(kernel: str) -> Callable[..., Spec]:
 
 def special_ndtr(self: Tensor) -> Tensor:
     """``torch.special.ndtr``: the area under the normal density left of each element."""
-    x = self * sqrt(0.5)
-    return (1 + x.erf()) * 0.5
+    return mul_Scalar(add_Scalar(mul_Scalar(self, sqrt(0.5)).erf(), 1), 0.5)
 
 
 composites(special_ndtr)

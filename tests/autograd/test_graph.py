@@ -34,6 +34,15 @@ PROGRAMS = {
     ),
     "activations": lambda t, a, b: a.relu().tanh().sigmoid().exp().log().softmax(1).log_softmax(0),
     "a loss": lambda t, a, b: t.nn.functional.cross_entropy(a, t.tensor([0, 1])) + t.nn.functional.mse_loss(a, b),
+    "numbers in composites": lambda t, a, b: (
+        t.trapezoid(a, b).sum() + t.trapezoid(a, dx=2).sum() + t.cumulative_trapezoid(a, b).sum()
+        + t.cumulative_trapezoid(a, dx=0.5).sum() + t.special.ndtr(a).sum()),
+    "numbers in losses": lambda t, a, b: (
+        t.nn.functional.triplet_margin_loss(a, b, b) + t.nn.functional.margin_ranking_loss(a, b, a.detach(), 0.5)
+        + t.nn.functional.cosine_embedding_loss(a, b, t.tensor([1, -1])) + t.nn.functional.hinge_embedding_loss(a, b)
+        + t.nn.functional.poisson_nll_loss(a, b, log_input=False, full=True)
+        + t.nn.functional.cross_entropy(a, b, label_smoothing=0.1)
+        + t.nn.functional.cross_entropy(a, t.tensor([0, 1]), label_smoothing=0.1)),
     "in place": lambda t, a, b: (a * 1).add_(b).mul_(2).relu_(),
     "in place through a view": lambda t, a, b: _written(a * 1, b),
     "conversions": lambda t, a, b: a.double().float().clone().contiguous() + b.to(t.float64).sum(),
