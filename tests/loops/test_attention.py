@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import mindtorch
+from mindtorch._base import loops
 
 from ..support import port, torch
 
@@ -59,3 +60,40 @@ def test_gradients_of_attention_of_few_rows_agree_with_pytorch(case, used) -> No
     assert "attention" in used
     for one, other in zip(mine, gradients(torch, source, keys), strict=True):
         mindtorch.testing.assert_close(one, port(other, mindtorch), equal_nan=True, rtol=1e-4, atol=1e-5)
+
+
+MASKS: dict[str, Any] = {
+    "plain": lambda t, *shape: None,
+    "mask": lambda t, *shape: t.linspace(-3, 3, shape[0] * shape[1]).reshape(shape).sin(),
+    "rows and blocks without columns": lambda t, *shape: t.where(
+        (t.arange(shape[0])[:, None] % 7 == 0) | (t.arange(shape[1]) < 520), -t.inf, 1.0),
+    "large scores": lambda t, *shape: t.linspace(-3e4, 3e4, shape[1]).expand(shape),
+    "a score that is not a number": lambda t, *shape: t.zeros(shape).index_put((t.tensor(3), t.tensor(2)),
+                                                                               t.tensor(t.nan)),
+}
+
+
+@pytest.mark.skipif(not loops.has_wide_vectors(), reason="the processor has no vectors of 16 numbers")
+@pytest.mark.parametrize("case, rows, columns, causal, shared", [
+    *[(case, 70, 600, False, False) for case in MASKS], ("plain", 600, 70, True, False),
+    ("plain", 600, 1100, True, True), ("plain", 1090, 1090, True, False), ("plain", 2100, 530, True, False)])
+def test_attention_in_blocks_and_its_gradients_agree_with_numpy_and_pytorch(
+        case, rows, columns, causal, shared, by_numpy, used) -> None:
+    generator = torch.Generator().manual_seed(1)
+    given = [torch.randn(shape, generator=generator) for shape in (
+        (1, rows, 4, 24), (1, 2 if shared else 4, columns, 24), (1, 2 if shared else 4, columns, 24), (1, 4, rows, 24))]
+
+    def attention(t: Any, query: Any, key: Any, value: Any, grad: Any) -> list[Any]:
+        inputs = [x.clone().requires_grad_() for x in (query, key, value)]
+        out = t.nn.functional.scaled_dot_product_attention(
+            inputs[0].transpose(1, 2), *inputs[1:], MASKS[case](t, rows, columns), is_causal=causal, enable_gqa=shared)
+        return [out.detach(), *t.autograd.grad(out, inputs, grad)]
+
+    mine = port(given, mindtorch)
+    results = attention(mindtorch, *mine)
+    is_exact = case in ("plain", "mask", "rows and blocks without columns")  # the logarithms of the sums suffice
+    assert used == {"attention_blocks"} | ({"attention_blocks_backward"} if is_exact else set())
+    for others in (by_numpy(lambda: attention(mindtorch, *mine)), port(attention(torch, *given), mindtorch)):
+        for one, other in zip(results, others, strict=True):
+            mindtorch.testing.assert_close(one, other, equal_nan=True, rtol=1e-4, atol=2e-5)
+            assert one.stride() == other.stride()

@@ -276,6 +276,8 @@ sample, sample_backward = ByDType("sample", True, "fdeE"), ByDType("sample_backw
 elements = {name: ByDType(name, True, "fdil" if name == "addcmul" else "fd") for name in (
     "sign", "angle", "heaviside", "nextafter", "lerp", "addcmul", "addcdiv")}
 attention = Loop("attention", least=1 << 8)
+attention_blocks, attention_blocks_backward = (
+    Loop(name, least=SOME) for name in ("attention_blocks", "attention_blocks_backward"))
 #: Convolutions without im2col, and products of matrices; for processors whose vectors they are written for
 #: (``has_wide_vectors``).
 correlate, weigh = Loop("correlate"), Loop("weigh")

@@ -36,8 +36,8 @@ SHORT = 1 << 10
 #: Up to this many products of an element of a query and one of a key, calls of BLAS take longer than a compiled loop.
 PRODUCTS = 1 << 14
 #: Up to this many elements of the queries, and scores, BLAS is called once for all heads.
-TOGETHER = 1 << 16
-NO_MASK = np.zeros((1, 1, 1, 1), np.float32)
+TOGETHER = 1 << 15
+NO_MASK, NO_MASKS = np.zeros((1, 1, 1, 1), np.float32), np.zeros((0, 1, 1), np.float32)
 
 
 class Heads(NamedTuple):
@@ -51,6 +51,21 @@ class Heads(NamedTuple):
     mask: Any
     causal: bool
     scale: float
+
+    def by_loop(self, loop: loops.Loop, *arrays: Array) -> bool:
+        """Return whether a compiled loop has computed the attention or its gradients, given further arrays by heads."""
+        n, rows, columns = len(self.query), self.query.shape[1], self.key.shape[1]
+        is_fit = self.query.dtype == loops.SINGLE and loops.has_wide_vectors()
+        if not is_fit or (compiled := loop.compiled(self.query.size * columns)) is None:
+            return False
+        by_heads = self.query, *map(np.ascontiguousarray, (self.key, self.value)), (
+            NO_MASKS if self.mask is None else self.mask)
+
+        def of_heads(part: slice) -> None:
+            compiled(*[array[part] for array in by_heads], self.scale, self.causal, *[array[part] for array in arrays])
+
+        each_block(of_heads, n, max(BLOCK // max(rows * columns, 1), 1), n * rows * columns * PASSES)
+        return True
 
     def each_block(self, work: Callable[[Heads, slice], None]) -> None:
         """Call ``work`` with blocks of heads and their slice."""
@@ -267,6 +282,8 @@ def in_blocks(scale: float | None, query: Array, key: Array, value: Array, dropo
     whole = by_heads(query, key, value, is_causal, attn_mask, scale)
     out = allocate(whole.query.shape, whole.query.dtype)
     logsumexp = np.empty(out.shape[:2], out.dtype)
+    if whole.by_loop(loops.attention_blocks, out, logsumexp):
+        return out.reshape(query.shape), logsumexp.reshape(query.shape[:3])
 
     def work(heads: Heads, part: slice) -> None:
         queries = heads.query * heads.query.dtype.type(heads.scale)
@@ -316,6 +333,9 @@ def flash_backward(grad: Array, query: Array, key: Array, value: Array, out: Arr
     dtype, shape = whole.query.dtype, whole.query.shape
     grad, out, logsumexp = grad.reshape(shape), out.reshape(shape), logsumexp.reshape(shape[:2])
     of_query, of_key, of_value = (allocate(x.shape, dtype) for x in (whole.query, whole.key, whole.value))
+    if np.abs(logsumexp).max(initial=0) < SAFE**2 and whole.by_loop(  # otherwise a large shift has rounded the sum away
+            loops.attention_blocks_backward, to_opmath(grad), to_opmath(out), logsumexp, of_query, of_key, of_value):
+        return of_query.reshape(query.shape), of_key.reshape(key.shape), of_value.reshape(value.shape)
 
     def work(heads: Heads, part: slice) -> None:
         through = np.ascontiguousarray(to_opmath(grad[part]))  # BLAS rejects broadcast arrays

@@ -33,14 +33,15 @@ EXP = tuple(f32(1 / math.factorial(k)) for k in range(7, -1, -1))
 @njit
 def exp(x: Any) -> Any:
     x = HIGHEST if x > HIGHEST else x  # in this order NaN stays
-    x = LOWEST if x < LOWEST else x
+    below = x < LOWEST
+    x = f32(0) if below else x  # a result that underflows takes the processor a hundred times as long
     shifted = fma(x, LOG2_E, INTEGERS)
     whole = shifted - INTEGERS
     rest = fma(whole, -LN_2[1], fma(whole, -LN_2[0], x))
     exponent = i32(bits_of(shifted) - bits_of(INTEGERS))
     half = i32(exponent >> i32(1))  # two factors, since one has not all exponents
     first, second = i32((half + i32(127)) << i32(23)), i32((i32(exponent - half) + i32(127)) << i32(23))
-    return polynomial(rest, EXP) * float_of(first) * float_of(second)
+    return f32(0) if below else polynomial(rest, EXP) * float_of(first) * float_of(second)
 
 
 #: The exponent of 2 that is -2 times the artanh of erf.
