@@ -162,6 +162,17 @@ def test_other_loops_agree_with_numpy_and_pytorch(name, by_numpy, used) -> None:
         mindtorch.testing.assert_close(result, other, equal_nan=True)
 
 
+@pytest.mark.parametrize("name", ["i1", "i1e"])
+def test_bessel_functions_of_float32_are_those_of_pytorch_from_one_number_on(name, used) -> None:
+    x = numbers()[0]
+    for given in (x, x[:1], x[500:700], x[:9] * 9):
+        result = getattr(mindtorch.special, name)(port(given, mindtorch))
+        expected = port(getattr(torch.special, name)(given), mindtorch)
+        mindtorch.testing.assert_close(result, expected, rtol=2e-6, atol=0, equal_nan=True)
+        assert result[result == 0].signbit().equal(expected[result == 0].signbit())
+    assert f"{name}_float32" in used
+
+
 @pytest.mark.parametrize("name", ROUNDED)
 def test_results_do_not_depend_on_the_number_of_threads(name, with_threads, used) -> None:
     x = port(torch.randn(1 << 21), mindtorch)

@@ -11,7 +11,7 @@ import numpy as np
 from ...._base import loops
 from ...._base.loops.chains import polynomial
 from ...._base.loops.coefficients import ARTANH_ERF, ERFINV, ERFINV_FAR, float32s
-from ...common.elements import Looped, chained, looped, number
+from ...common.elements import Looped, by_loop as of_elements, chained, looped, number
 from ...common.half import converted
 from ..rows import taking
 from . import AT_ONCE, CPU_KERNELS
@@ -366,7 +366,8 @@ CPU_KERNELS.update({
     "erf": writing(erf, loops.erf),
     "erfinv": writing(erfinv, loops.erfinv),
     **{f"special_{name}": scipy_function(name)
-       for name in ("entr", "erfcx", "ndtri", "log_ndtr", "i0e", "i1", "i1e")},
+       for name in ("entr", "erfcx", "ndtri", "log_ndtr", "i0e")},
+    **{f"special_{name}": of_elements(name, scipy_function(name)) for name in ("i1", "i1e")},
     "igamma": gammainc,
     "igammac": igammac,
     **{f"xlogy.{overload}": times_log(np.log) for overload in ("Tensor", "Scalar_Other", "Scalar_Self")},

@@ -2,10 +2,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numba import njit
+from numpy.polynomial.chebyshev import cheb2poly, chebinterpolate
+from scipy import special
 
 from .elements import of_each
 from .writing import FLOATS, f64, i64, loop, wide_bits_of, wide_float_of, wide_polynomial
@@ -156,3 +159,33 @@ def erfc(x: Any) -> Any:
 
 of_each("lgamma", lgamma)
 of_each("erfc", erfc)
+
+
+def interpolated(function: Callable[[Any], Any], degree: int) -> tuple[float, ...]:
+    """Return the polynomial, highest power first, that interpolates a function between -1 and 1."""
+    return tuple(cheb2poly(chebinterpolate(function, degree))[::-1].tolist())
+
+
+#: i1e(x) / x in x / 4 - 1 up to 8, and i1e(x) times the root of x in 16 / x - 1 beyond, as Cephes divides it; to 1e-9.
+I1E = interpolated(lambda y: special.i1e(4 * y + 4) / (4 * y + 4), 20)
+I1E_HIGH, I1E_LOW = I1E[:-11], I1E[-11:]  #: each short enough for LLVM to unroll
+I1E_FAR = interpolated(lambda y: special.i1e(16 / (y + 1)) * np.sqrt(16 / (y + 1)), 7)
+
+
+@njit(inline="always")
+def wide_i1e(x: Any) -> Any:
+    size = abs(x)
+    inverse, y = 1 / size, size / 4 - 1
+    near = (wide_polynomial(y, I1E_HIGH) * y**11 + wide_polynomial(y, I1E_LOW)) * size
+    found = near if size <= 8 else wide_polynomial(16 * inverse - 1, I1E_FAR) * math.sqrt(inverse)
+    return -found if x < 0 else found
+
+
+def i1(x: Any) -> Any:
+    """Compute the modified Bessel function; infinite where exp is in float32, and NaN at infinity, as in ATen."""
+    size = abs(f64(x))
+    return wide_i1e(f64(x)) * (math.inf if size > 88.722844 else wide_exp(size))
+
+
+of_each("i1", i1, 1, ("float32",))
+of_each("i1e", lambda x: wide_i1e(f64(x)), 1, ("float32",))
