@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.quiet import quietly
+
 Array = np.ndarray
 #: A product with a matrix takes less time than a pass for each tap if more than one input in so many is a tap.
 MANY = 8
@@ -54,10 +56,11 @@ class Taps:
         weight = self.weight.astype(x.dtype, copy=False)
         finite, many = True, self.index.shape[1] * MANY > self.size
         if self.filled or many:
-            with np.errstate(all="ignore"):
-                finite = bool(np.isfinite(x.sum()))  # if the sum overflows, the slower branch is correct, too
+            finite = bool(np.isfinite(quietly(np.add.reduce, x, None)))  # if it overflows, the slower branch is correct
         if finite and many:
-            return np.moveaxis(np.tensordot(x, self.matrix.astype(x.dtype, copy=False), (axis, 1)), -1, axis)
+            lines, matrix = x.swapaxes(axis, -1), self.matrix.astype(x.dtype, copy=False)
+            sums = lines.reshape(-1, self.size).dot(matrix.T)
+            return sums.reshape(*lines.shape[:-1], len(matrix)).swapaxes(axis, -1)
         shape = [-1 if d == axis % x.ndim else 1 for d in range(x.ndim)]
         total: Any = None
         for index, factor in zip(self.index.T, weight.T, strict=True):

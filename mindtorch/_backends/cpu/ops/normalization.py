@@ -341,7 +341,7 @@ def trained(x: Array, given: tuple[Any, ...], momentum: float, eps: float) -> Ca
         running[...] = np.add(moved, batch * new, moved)
 
     def run(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any) -> tuple[Array, ...]:
-        wide = x.astype(single) if half else x
+        wide = as_dtype(x, single) if half else x
         out, middle, spread, rstd = normal(wide, None, None) if half else normal(x, weight, bias)
         if running_mean is not None:
             move(running_mean, middle)
@@ -349,7 +349,7 @@ def trained(x: Array, given: tuple[Any, ...], momentum: float, eps: float) -> Ca
             move(running_var, spread * unbiased)
         if half:  # saved moments are rounded, and PyTorch normalises by them
             middle, rstd = middle.astype(saved), rstd.astype(saved)
-            out = scaled(wide, *singles(weight, bias, middle, rstd)).astype(x.dtype)
+            out = as_dtype(scaled(wide, *singles(weight, bias, middle, rstd)), x.dtype)
         return out, middle, rstd
 
     return run
