@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 import mindtorch as torch
+from mindtorch._backends.cpu.kernels import Shape, by_layouts
 from mindtorch._backends.cpu.ops.linalg import linear
-from mindtorch._backends.cpu.plans import MISSES, Plans, key_of
+from mindtorch._backends.cpu.plans import MISSES, UNFIT, Plans, key_of
 from mindtorch._backends.cpu.rows import shares_memory
 from mindtorch._dispatch.keys import CPU
+from mindtorch._dispatch.schema import REQUIRED
 from mindtorch._dispatch.schemas import registry
 from mindtorch.nn import functional as F
 from tests.benchmarks.walk import step, walk
@@ -219,6 +221,23 @@ def test_where_no_plan_is_found_each_sixteenth_call_looks_for_one():
     plans = Plans()
     plans.missed = MISSES + 1
     assert [plans.skip() for _ in range(2 * MISSES)].count(False) == 2
+
+
+def test_calls_that_are_known_to_have_no_plan_are_not_misses():
+    x, plans = torch.ones(0, 4), Plans()
+    kernel, _ = by_layouts(plans, Shape((("tensor", REQUIRED),), False, 1, 1),
+                           lambda key, args, plan: plans.keep(key, UNFIT) or len(plans))
+    assert [kernel(x) for _ in range(2 * MISSES)] == [1] * 2 * MISSES and plans.missed == 0
+
+
+@pytest.mark.parametrize("shape", [(1 << 14,), (1 << 7, 1 << 7), (1, 1 << 14), (1 << 14, 1)])
+def test_many_elements_are_equal_only_if_all_are(shape):
+    x = torch.ones(shape)
+    for place in (0, 1 << 9, -1):
+        for y in (x, x.clone(), x.clone().view(-1).index_fill_(0, torch.tensor(place), torch.nan).view(shape)):
+            assert [torch.equal(x, y) for _ in range(3)] == [not y.isnan().any()] * 3
+            assert [torch.equal(x.T, y.T) for _ in range(3)] == [not y.isnan().any()] * 3
+    assert not torch.equal(y, y)
 
 
 WEIGHT = torch.ones(3, 4, requires_grad=True)

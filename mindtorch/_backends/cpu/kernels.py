@@ -298,7 +298,7 @@ def make(plans, first, other):
         except TypeError:  # a list among the settings is not hashable
             key = plan = None
         if plan.__class__ is not Plan:
-            plans.missed = 0 if plan else plans.missed + 1
+            plans.missed = plans.missed + 1 if plan is None else 0
             return first(key, {args}, plan)
         plans.missed = 0
         {separate}
