@@ -35,7 +35,8 @@ def product_of(left: ndarray, right: ndarray) -> Product:
 #: From this many multiplications on, integers are multiplied by BLAS. MULTIPLIED: elements of half precision that NumPy
 #: multiplies in less time than it converts them.
 MANY, MULTIPLIED = 1 << 14, 1 << 7
-STEP = 1 << 14  #: elements of a block of rows that stays in the cache
+#: Elements of a block of rows that stays in the cache; and of arrays for whose products a search for BLAS's calls pays.
+STEP, SEARCHED = 1 << 14, 1 << 10
 
 
 def multiplied(left: ndarray, right: ndarray) -> Any:
@@ -254,9 +255,10 @@ def trilinear(i1: ndarray, i2: ndarray, i3: ndarray, expand1: Any, expand2: Any,
     dims = range(i1.ndim + len(expand1))
     first, second, third = ([d for d in dims if d not in expand] for expand in (expand1, expand2, expand3))
     both = [d for d in dims if (d in first or d in second) and not (d in sumdim and d in expand3)]
-    product = np.einsum(to_opmath(i1), first, to_opmath(i2), second, both, optimize=True).astype(i1.dtype)
+    many = max(i1.size, i2.size, i3.size) > SEARCHED
+    product = np.einsum(to_opmath(i1), first, to_opmath(i2), second, both, optimize=many).astype(i1.dtype)
     rest = [d for d in dims if d not in sumdim]
-    return np.einsum(to_opmath(product), both, to_opmath(i3), third, rest, optimize=True)
+    return np.einsum(to_opmath(product), both, to_opmath(i3), third, rest, optimize=many)
 
 
 def weight_norm_interface(v: ndarray, g: ndarray, dim: int = 0) -> tuple[ndarray, ndarray]:
