@@ -17,7 +17,8 @@ from ...common.half import FEW as FEW_HALVES, converted as as_dtype, number_in
 from ...random import sampling
 from ...random.default import default_generator
 from ...random.laws import draw
-from ..precision import is_half, to_opmath
+from ..precision import is_half, narrowed, opmath, to_opmath
+from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
 from .comparison import INTEGERS, chosen, clamped, clip, extreme
 from .pointwise import has_vectors, in_blocks, sigmoid
@@ -243,9 +244,17 @@ def halves(x: Any, dim: int) -> tuple[Any, Any]:
     return x[(*before, slice(length))], x[(*before, slice(length, None))]
 
 
-def glu(x: Any, dim: int = -1) -> Any:
-    first, second = halves(x, dim)
-    return first * sigmoid(second)
+@Prepared
+def glu(x: Any, dim: int = -1) -> Callable[[Any], Any]:
+    """Prepare the product of the first half and the sigmoid of the second."""
+    before, length, dtype = (slice(None),) * (dim % x.ndim), x.shape[dim] // 2, opmath(x.dtype)
+    first, second = (*before, slice(length)), (*before, slice(length, None))
+    gate = sigmoid.settle(dtype, x.size // 2) or sigmoid
+
+    def run(x: Any) -> Any:
+        return np.multiply(x[first], gate(x[second]))
+
+    return narrowed(run, x) if is_half(x) else run
 
 
 def glu_backward(grad: Any, x: Any, dim: int) -> Any:
@@ -345,7 +354,7 @@ CPU_KERNELS.update({
     "threshold": chained(lambda x, least, value: np.where(x <= least, value, x), 1, threshold, "fdil"),
     "threshold_backward": threshold_backward,
     "log_sigmoid_forward": in_opmath(lambda x: (log_sigmoid_row(x), decay(x))),
-    "glu": in_opmath(glu),
+    "glu": glu,
     "glu_backward": in_opmath(glu_backward),
     "_prelu_kernel": sloped,
     "_prelu_kernel_backward": in_opmath(prelu_backward),
