@@ -13,7 +13,7 @@ from ...._base.errors import check_number
 from ...._dtype import from_numpy_dtype
 from ...._storage import allocate
 from ...common.blocks import LARGE, compute, each_block
-from ...common.elements import by_loop, element
+from ...common.elements import Looped, by_loop, element, number
 from ...common.half import number_in, part_for
 from ..rows import Prepared
 from . import CPU_KERNELS
@@ -77,15 +77,28 @@ def at_most(x: Any, high: Any) -> Any:
     return clamp(x, None, high)
 
 
-def clamped(x: Any, low: Any = None, high: Any = None) -> Any:
+def clamped(x: Any, low: Any = None, high: Any = None, out: Any = None) -> Any:
     """Clamp between numbers; floats by one ufunc, with infinite bounds if need be, unless that takes longer."""
     few = x.size < MANY
     if x.dtype.char not in "fd" if few else x.dtype.kind != "f" and (low is None or high is None or x.size >= LINES):
-        return clamp(x, low, high)
+        found = clamp(x, low, high)
+        return found if out is None else np.positive(found, out)
     if x.dtype.kind != "f":
         low, high = x.dtype.type(low), x.dtype.type(high)  # raises for one that it does not hold
     low, high = element(-inf if low is None else low, x.dtype), element(inf if high is None else high, x.dtype)
-    return np.asarray(clip(x, low, high)) if few else compute(clip, allocate(x.shape, x.dtype), x, low, high)
+    if few:
+        return np.asarray(clip(x, low, high, out))
+    return compute(clip, allocate(x.shape, x.dtype) if out is None else out, x, low, high)
+
+
+def clamping(places: tuple[int, ...], dtype: np.dtype, size: int, *rest: Any) -> Callable[..., Any] | None:
+    """Return the function of floats and their bounds, which are the operands of ``clip`` at these places; or None."""
+    if dtype.char not in "fd" or rest:
+        return None
+    least, most = (number(bound, dtype) for bound in (-inf, inf))
+    if places == (2,):
+        return lambda x, high: clip(x, least, high)
+    return lambda x, low=None, high=None: clip(x, least if low is None else low, most if high is None else high)
 
 
 #: The integer type of each item size, to view numbers as bits.
@@ -205,10 +218,10 @@ CPU_KERNELS.update({
     "isreal": of_kinds("cV", lambda x: np.equal(x.imag, 0), True),
     **BITS,
     "bitwise_not": np.invert,
-    "clamp": clamped,
+    "clamp": Looped(clamped, True, settle=partial(clamping, (1, 2))),
     "clamp.Tensor": clamp,
-    "clamp_min": clamped,
-    "clamp_max": lambda x, high: clamped(x, None, high),
+    "clamp_min": Looped(clamped, True, settle=partial(clamping, (1, 2))),
+    "clamp_max": Looped(lambda x, high, out=None: clamped(x, None, high, out), True, settle=partial(clamping, (2,))),
     "clamp_min.Tensor": clamp,
     "clamp_max.Tensor": at_most,
     "heaviside": by_loop("heaviside", lambda x, values: np.where(
