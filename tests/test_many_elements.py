@@ -1,6 +1,7 @@
 """Kernels that compute many elements in another way than few agree with PyTorch, at special values, too."""
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -149,3 +150,20 @@ def test_many_numbers_are_normalised_to_the_last_digits(name: str) -> None:
         results.append((y.detach().numpy(), gradient.numpy()))
     for mine, theirs in zip(*results, strict=True):
         assert np.abs(mine - theirs).max() < 3e-6 * np.abs(theirs).max()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_few_numbers_are_searched_in_a_long_line_of_half_precision_without_a_copy_of_it(dtype: str) -> None:
+    values = np.sort(np.random.RandomState(0).standard_normal(1 << 14))
+    lines = [lib.tensor(values.tolist(), dtype=getattr(lib, dtype)) for lib in (mindtorch, torch)]
+    for at in (0, 77, -1):
+        for right in (False, True):
+            mine, theirs = (lib.bucketize(line[at], line, right=right)
+                            for lib, line in zip((mindtorch, torch), lines, strict=True))
+            assert_same(mine, theirs)
+    tracemalloc.start()
+    try:
+        mindtorch.bucketize(lines[0][5], lines[0], right=True)
+        assert tracemalloc.get_traced_memory()[1] < lines[0].nbytes
+    finally:
+        tracemalloc.stop()

@@ -29,10 +29,10 @@ def searchsorted(sequence: Any, values: Any, out_int32: bool = False, right: boo
     if side is not None or given.dtype != line.dtype or (
             line.ndim != 1 and (not line.ndim or not given.ndim or line.shape[:-1] != given.shape[:-1])):
         return None
-    line, given = to_opmath(line), to_opmath(given)
-    ways = (bisected, searched) if given.size <= FEW else (searched, bisected)
-    if (found := ways[0](line, given, right)) is None and (found := ways[1](line, given, right)) is None:
-        return None
+    if given.size > FEW or (found := bisected(line, given, right)) is None:
+        line, given = to_opmath(line), to_opmath(given)
+        if (found := searched(line, given, right)) is None and (found := bisected(line, given, right)) is None:
+            return None
     return from_array(found.astype(int32.np), int32) if out_int32 else from_array(found, int64)
 
 

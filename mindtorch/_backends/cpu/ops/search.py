@@ -173,15 +173,17 @@ def bisected(line: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray | 
     """Search few values in one line. Python's bisection takes ATen's steps, even in an unsorted line; None with NaN,
     unless so few steps are taken that they are spelled out.
     """
-    if line.dtype.char not in "fdbBhil" or values.dtype != line.dtype or line.ndim != 1 or (
+    if line.dtype.char not in "fdbBhileE" or values.dtype != line.dtype or line.ndim != 1 or (
             not 0 < values.size <= VALUES):
         return None
+    given = to_opmath(values).ravel().tolist()
     if line.size > 8 * VALUES:
         if values.size * line.size.bit_length() > STEPS:
             return None
-        found = [stepped(line.item, line.size, number, right) for number in values.ravel().tolist()]
-        return np.array(found, np.int64).reshape(values.shape)
-    numbers, given = line.tolist(), values.ravel().tolist()
+        number_at = line.item if line.dtype.kind != "V" else lambda at: float(line[at])
+        return np.array([stepped(number_at, line.size, number, right) for number in given], np.int64).reshape(
+            values.shape)
+    numbers = to_opmath(line).tolist()
     if (total := sum(numbers) + sum(given)) != total:
         return None
     bisect = bisect_right if right else bisect_left
