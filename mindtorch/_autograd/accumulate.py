@@ -192,7 +192,8 @@ def forget_gradients(leaves: Iterable[Any], set_to_none: bool) -> None:
         if set_to_none:
             leaf._grad = None
         elif gradient is not None:
-            gradient = leaf._grad = gradient.detach() if gradient.requires_grad else gradient
+            if gradient.requires_grad:
+                gradient.detach_()
             gradient.zero_()
 
 

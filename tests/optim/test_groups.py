@@ -112,13 +112,17 @@ def test_loading_what_does_not_fit():
     same(other_parameters)
 
 
+@pytest.mark.parametrize("create_graph", [True, False])
 @pytest.mark.parametrize("set_to_none", [True, False])
-def test_zero_grad(set_to_none):
+def test_zero_grad(set_to_none, create_graph):
     def program(t):
         model, optimizer = trained(t, "SGD", {})
-        gradient = model.weight.grad
+        gradient = model.weight.grad.requires_grad_(create_graph)
+        if create_graph:
+            (model.weight ** 3).sum().backward(inputs=[model.weight], create_graph=True)
+            gradient = model.weight.grad
         optimizer.zero_grad(set_to_none=set_to_none)
-        return model.weight.grad, model.weight.grad is gradient
+        return model.weight.grad, model.weight.grad is gradient, gradient.requires_grad
 
     same(program)
 
