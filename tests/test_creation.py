@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import itertools
 import pickle
 import subprocess
@@ -556,6 +557,11 @@ def test_what_is_made_is_a_leaf_that_requires_a_gradient_only_where_one_is_asked
         [str(made[1].dtype), options.get("requires_grad", False), True, "torch.strided", "cpu", False]] * 2
 
 
+@pytest.mark.parametrize("name", ["zeros", "ones_like", "linspace", "randn", "normal"])
+def test_the_signature_of_a_factory_has_what_its_function_takes_besides_the_operators(name: str) -> None:
+    assert {"dtype", "device", "requires_grad"} <= {*inspect.signature(getattr(mindtorch, name)).parameters}
+
+
 @each_program(
     lambda t: t.triu_indices(True, 3), lambda t: t.tril_indices(3, 3, requires_grad=True),
     lambda t: t.arange(5, step=2), lambda t: t.arange(1, 2, 3, 4), lambda t: t.zeros(2, layout="strided"),
@@ -581,7 +587,7 @@ def test_what_no_factory_takes_is_refused_by_pytorchs_error(program):
 
 @each_program(
     lambda t: t.device("cpu", index="1"), lambda t: t.device("cpu", index=1.0), lambda t: t.device("cpu", np.int64(1)),
-    lambda t: t.device(t.device("cpu", 1)), lambda t: t.device("cpu:0"),
+    lambda t: t.device(t.device("cpu", 1)), lambda t: t.device("cpu:0"), lambda t: t.device("cpu:0", 1),
 )
 def test_a_device_takes_pytorchs_indices(program: Program) -> None:
     assert_same_outcome(program)
