@@ -182,6 +182,11 @@ COMPOSITES: dict[str, Callable[[Any, Any, Any], Any]] = {
 }
 
 
+def versions(made: Any) -> Any:
+    """Return the versions of a tensor, or of those in lists and tuples."""
+    return [versions(part) for part in made] if isinstance(made, (list, tuple)) else made._version
+
+
 @pytest.mark.filterwarnings("ignore:The reduce argument of torch.scatter")
 @pytest.mark.parametrize("name", COMPOSITES)
 @pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)])
@@ -192,7 +197,9 @@ def test_a_composite_of_tensors_in_any_order_is_computed_each_time_as_the_first(
         x, at = (given.t().contiguous().t() if turn else given
                  for given, turn in zip((numbers * 7.0 % 19 - 4, numbers * 3 % 5), turned, strict=True))
         ours = COMPOSITES[name](mindtorch, port(x, mindtorch), port(at, mindtorch))
-        assert_same(ours, COMPOSITES[name](torch, x, at))
+        theirs = COMPOSITES[name](torch, x, at)
+        assert_same(ours, theirs)
+        assert versions(ours) == versions(theirs)
 
 
 def test_a_composite_that_ends_in_views_returns_views_each_time() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import mindtorch
 from mindtorch._backends.cpu.rows import Prepared
+from tests.both import Program, assert_same_outcome, each_program
 from tests.support import assert_same, port, torch
 from tests.test_repeated_calls import values
 
@@ -90,6 +91,13 @@ def test_a_write_by_plan_counts_and_refuses_shared_memory(name: str) -> None:
         overlapping = [str(outcome(call, memory[:3], index, memory[1:])) for memory, index in (
             port((values((4, 4), torch.float32, times), at), lib) for lib in (mindtorch, torch))]
         assert overlapping[0] == overlapping[1]
+
+
+@each_program(*[lambda t, write=write: [write(t, t.ones(1, 3).expand(2, 3)) for _ in range(4)] for write in (
+    lambda t, x: x.index_fill_(1, t.tensor([0]), 2.0),
+    lambda t, x: x.masked_fill_(t.tensor([True, False, True]), 2.0))])
+def test_each_write_to_an_expanded_tensor_warns(program: Program) -> None:
+    assert_same_outcome(program)
 
 
 @pytest.mark.parametrize("how", ["max", "min", "sum", "mean", "prod"])

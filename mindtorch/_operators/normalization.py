@@ -244,7 +244,8 @@ def rms_norm(input: Tensor, normalized_shape: Ints, weight: Tensor | None = None
     dims = list(range(input.dim() - len(normalized_shape), input.dim()))
     least = finfo(wide._dtype.to_real()).eps if eps is None else eps
     result = wide * wide.pow(2).mean(dims, True).add_(least).rsqrt()
-    return (result if weight is None else result * weight).contiguous().to(dtype)
+    result = result if weight is None else result * weight
+    return (result.contiguous() if suggested_order(input.shape, input._strides()) is None else result).to(dtype)
 
 
 def wide(tensor: Tensor, shape: Any) -> Any:

@@ -118,8 +118,9 @@ def quantile(ignore_nan: bool) -> Callable[..., Any]:
             result = line.gather(-1, getattr(ranks, ROUNDING[interpolation])().to(int64))
         else:
             below = ranks.to(int64)
+            result = line.gather(-1, below)
             weight = ranks - below if interpolation == "linear" else ranks.new_full(ranks.shape, 0.5)
-            result = line.gather(-1, below).lerp(line.gather(-1, ranks.ceil().to(int64)), weight)
+            result.lerp_(line.gather(-1, ranks.ceil_().to(int64)), weight)
         return result.unsqueeze_(0).transpose_(0, -1).squeeze_(-1) if q.ndim else result.squeeze_(-1)
 
     return compute

@@ -89,7 +89,8 @@ def test_a_batch_in_channels_last_order_stays_in_it():
     def program(t):
         x = t.randn(2, 6, 3, 4).to(memory_format=t.channels_last).requires_grad_()
         seen = []
-        for norm in (t.nn.BatchNorm2d(6), t.nn.GroupNorm(2, 6), t.nn.InstanceNorm2d(6), t.nn.LayerNorm((3, 4))):
+        for norm in (t.nn.BatchNorm2d(6), t.nn.GroupNorm(2, 6), t.nn.InstanceNorm2d(6), t.nn.LayerNorm((3, 4)),
+                     t.nn.RMSNorm((3, 4))):
             out = norm(x)
             grad, = t.autograd.grad(out.square().sum(), x)
             seen += [out, grad]
