@@ -149,8 +149,7 @@ def measured(names: list[str], seconds: float, threads: int) -> Iterator[tuple[s
     ends it.
     """
     for name in names:
-        libraries = tuple(Library(library, __spec__.name if __spec__.name != "__main__" else "tests.benchmarks.growth",
-                                  threads) for library in ("mindtorch", "torch"))
+        libraries = tuple(Library(library, __spec__.name, threads) for library in ("mindtorch", "torch"))
         times: list[list[float]] = [[], []]
         for size in CURVES[name][1]:
             both = alternated(libraries, ROW.format(name, size), seconds, 3)
@@ -166,7 +165,7 @@ def measured(names: list[str], seconds: float, threads: int) -> Iterator[tuple[s
 
 def draw(curves: dict[str, list[list[float]]], path: str) -> None:
     """Draw all curves as small multiples: time by size, on logarithmic axes."""
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure  # of which the processes that measure have no use
 
     columns = 4
     lines = -(-len(curves) // columns)

@@ -191,6 +191,7 @@ def addr(self: ndarray, vec1: ndarray, vec2: ndarray, beta: Any = 1, alpha: Any 
         return lambda self, vec1, vec2: added_outer(self, vec1, vec2, beta, alpha)
     factor, other = (None if value == 1 else np.asarray(value).astype(dtype) for value in (alpha, beta))
     turned = self.ndim == 2 and not self.flags.c_contiguous and self.T.flags.c_contiguous
+    is_wide = is_half(self) and size > MULTIPLIED
 
     def added(self: ndarray, column: ndarray, row: ndarray, out: Any = None) -> ndarray:
         product = np.multiply(column[:, None], row, out)
@@ -216,7 +217,6 @@ def addr(self: ndarray, vec1: ndarray, vec2: ndarray, beta: Any = 1, alpha: Any 
             each_block(lambda at: work(self[at], column[at], row, out[at]), len(out), max(1, STEP // row.size), size)
         return out.T if turned else out
 
-    is_wide = is_half(self) and size > MULTIPLIED
     return run
 
 

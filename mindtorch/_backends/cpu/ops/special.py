@@ -223,12 +223,11 @@ def igammac(a: Any, x: Any) -> Any:
 
 def times_log(log: Callable[[Any], Any]) -> Looped:
     """Return a row for ``x * log(y)``, which is 0 where x is 0 unless y is NaN."""
-    def plain(x: Any, y: Any) -> Any:
-        if np.count_nonzero(x) == np.size(x):
-            return np.asarray(x * log(y))
+    def product(x: Any, y: Any) -> Any:
         return np.where(np.equal(x, 0) & ~np.isnan(y), 0, x * log(y))
 
-    return chained(lambda x, y: np.where(np.equal(x, 0) & ~np.isnan(y), 0, x * log(y)), 2, plain)
+    return chained(product, 2, lambda x, y: (
+        np.asarray(x * log(y)) if np.count_nonzero(x) == np.size(x) else product(x, y)))
 
 
 def spherical_bessel_j0(x: Any) -> Any:

@@ -33,6 +33,14 @@ def sigmoid_of_halves(x: Any, y: Any, out: Any) -> None:
 
 
 @njit
+def multiplied(hidden: Any, weight: Any, place: Any, out: Any) -> Any:
+    """Multiply the hidden states of a step; return its first row, and how many there are."""
+    count = place[1] - place[0]
+    multiply(hidden[:count], weight, out[:count])
+    return place[0], count
+
+
+@njit
 def of_sigmoid(grad: Any, factor: Any, y: Any, out: Any) -> None:
     """Compute the gradient of the input of a sigmoid with value ``y``, given the products that yield that of ``y``."""
     for i in range(len(out)):
@@ -48,8 +56,7 @@ def lstm_steps(states: Any, weight: Any, bias: Any, hidden: Any, memory: Any, pl
     size = len(weight)
     room = np.empty((len(hidden), 4 * size), f32)
     for step in range(len(places)):
-        start, count = places[step, 0], places[step, 1] - places[step, 0]
-        multiply(hidden[:count], weight, room[:count])
+        start, count = multiplied(hidden, weight, places[step], room)
         for row in range(count):
             at, before, shown = start + row, memory[row], hidden[row]
             for gate in range(4):
@@ -110,8 +117,7 @@ def gru_steps(states: Any, weight: Any, bias: Any, hidden: Any, places: Any, out
     size = len(weight)
     room = np.empty((len(hidden), 3 * size), f32)
     for step in range(len(places)):
-        start, count = places[step, 0], places[step, 1] - places[step, 0]
-        multiply(hidden[:count], weight, room[:count])
+        start, count = multiplied(hidden, weight, places[step], room)
         for row in range(count):
             at, shown = start + row, hidden[row]
             for gate in range(2):
