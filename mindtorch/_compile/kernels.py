@@ -242,8 +242,7 @@ class KernelWriter:
         """
         first, second = step.args
         work = first.size * second.shape[-1]
-        if (step.op.name != "mm" or first.dtype is not float32 or work > (MULTIPLIED if thread_count() == 1 else SHARED)
-                or not loops.has_wide_vectors()):
+        if step.op.name != "mm" or first.dtype is not float32 or work > (MULTIPLIED if thread_count() == 1 else SHARED):
             return None
         if not second.is_contiguous and second.stride != (1, second.shape[0]):
             return None

@@ -77,11 +77,12 @@ def has_wide_vectors() -> bool:
 
 class Loop:
     """A loop of ``bodies``. If ``exact``, NumPy computes the same bits, except for those of NaN. If it ``waits``, it
-    computes even one element, but from the first one on only if it is kept on the disk.
+    computes even one element, but from the first one on only if it is kept on the disk. A ``wide`` one is for
+    processors that compute 16 numbers at a time.
     """
 
-    def __init__(self, name: str, exact: bool = False, least: int = LARGE, waits: bool = False):
-        self.name, self.exact, self._least, self._waits = name, exact, 0 if waits else least, waits
+    def __init__(self, name: str, exact: bool = False, least: int = LARGE, waits: bool = False, wide: bool = False):
+        self.name, self.exact, self._least, self._waits, self._wide = name, exact, 0 if waits else least, waits, wide
         self._function: Callable[..., Any] | None = None
         self._ufuncs: dict[tuple[int, ...], np.ufunc] = {}
         self._left: float = REPAID if exact or waits else 0  # elements until it is compiled
@@ -96,6 +97,8 @@ class Loop:
         if size < self._least and not self.exact and size < self.least:
             return None
         if self._function is None:
+            if self._wide and not has_wide_vectors():
+                return None
             self._left -= size * SLOWER if self._waits else size
             if self._left < 0 or (self._left < REPAID - SOON and machine_code.is_ready()) or (
                     self._waits and self._is_kept):
@@ -248,7 +251,7 @@ gelu, gelu_backward, softmax, log_softmax, softmax_backward, log_softmax_backwar
 normalise, normalise_backward = Loop("normalise", least=FEW), Loop("normalise_backward", least=FEW)
 scale_channels = Loop("scale_channels", True)
 lstm_steps, lstm_steps_backward, gru_steps = (
-    Loop(name, least=SOME) for name in ("lstm_steps", "lstm_steps_backward", "gru_steps"))
+    Loop(name, least=SOME, wide=True) for name in ("lstm_steps", "lstm_steps_backward", "gru_steps"))
 add_paths = Loop("add_paths", waits=True)
 layer_norm, layer_norm_backward = Loop("layer_norm", least=FEW << 1), Loop("layer_norm_backward", least=FEW << 1)
 softmax_down, log_softmax_down = Loop("softmax_down"), Loop("log_softmax_down")
@@ -278,11 +281,10 @@ elements = {name: ByDType(name, True, "fdil" if name == "addcmul" else "fd") for
     name: ByDType(name, kinds="f", waits=True) for name in ("i1", "i1e")}  # which take SciPy twenty times as long
 attention = Loop("attention", least=1 << 8)
 attention_blocks, attention_blocks_backward = (
-    Loop(name, least=SOME) for name in ("attention_blocks", "attention_blocks_backward"))
-#: Convolutions without im2col, and products of matrices; for processors whose vectors they are written for
-#: (``has_wide_vectors``).
-correlate, weigh = Loop("correlate"), Loop("weigh")
-product, product_transposed = Loop("product", least=0), Loop("product_transposed", least=0)
+    Loop(name, least=SOME, wide=True) for name in ("attention_blocks", "attention_blocks_backward"))
+#: Convolutions without im2col, and products of matrices.
+correlate, weigh = Loop("correlate", wide=True), Loop("weigh", wide=True)
+product, product_transposed = (Loop(name, least=0, wide=True) for name in ("product", "product_transposed"))
 count = Loop("count", True)
 FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
 sum_lines, sum_rows = Loop("sum_lines"), ByDType("sum_rows", True)

@@ -60,7 +60,7 @@ class Correlation:
             return self.flat.looped(loop, samples * self.out[0], dtype) if self.skips else None
         size = samples * self.filters[0] * self.length * self.columns.real // PRODUCTS
         if not self.skips or dtype != np.float32 or prod(self.filters[2:]) == 1 or (
-                self.length < SHORT and self.groups == 1) or size < loop.least or not loops.has_wide_vectors():
+                self.length < SHORT and self.groups == 1) or size < loop.least:
             return None
         if (compiled := loop.compiled(size)) is None:
             return None

@@ -179,9 +179,7 @@ def scales_of(mode: int, dtype: Any) -> array:
 
 def compiled(loop: loops.Loop | None, dtype: Any, size: int) -> Any:
     """Return the compiled loop over all steps of a layer of ``size`` numbers in each gate, or None."""
-    if loop is None or dtype != loops.SINGLE or 4 * size < loop.least or not loops.has_wide_vectors():
-        return None
-    return loop.compiled(4 * size)
+    return None if loop is None or dtype != loops.SINGLE else loop.compiled(4 * size)
 
 
 def places_of(shape: tuple[int, ...], batch_sizes: Any, reverse: bool) -> array:
