@@ -55,8 +55,8 @@ class Heads(NamedTuple):
     def by_loop(self, loop: loops.Loop, *arrays: Array) -> bool:
         """Return whether a compiled loop has computed the attention or its gradients, given further arrays by heads."""
         n, rows, columns = len(self.query), self.query.shape[1], self.key.shape[1]
-        is_fit = self.query.dtype == loops.SINGLE and loops.has_wide_vectors()
-        if not is_fit or (compiled := loop.compiled(self.query.size * columns)) is None:
+        compiled = loop.compiled(self.query.size * columns) if self.query.dtype == loops.SINGLE else None
+        if compiled is None:
             return False
         by_heads = self.query, *map(np.ascontiguousarray, (self.key, self.value)), (
             NO_MASKS if self.mask is None else self.mask)
@@ -79,9 +79,12 @@ class Heads(NamedTuple):
         each_block(of_heads, n, max(size // max(self.height() * columns, 1), 1), n * rows * columns * PASSES)
 
     def height(self) -> int:
-        """Return how many rows are computed at a time. Fewer rows waste less above a causal diagonal."""
+        """Return how many rows are computed at a time: as many as stay in the cache. Fewer waste less above a causal
+        diagonal.
+        """
         rows = self.query.shape[1]
-        return min(rows, max(ROWS, rows // 8)) if self.causal else rows
+        fit = max(ROWS, BLOCK // max(self.key.shape[1], 1))
+        return min(rows, fit, max(ROWS, rows // 8)) if self.causal else min(rows, fit)
 
     def rows(self) -> Iterator[tuple[slice, int]]:
         """Yield slices of rows with the number of columns they attend to."""
