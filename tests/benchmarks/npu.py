@@ -79,7 +79,7 @@ def parts() -> dict[str, float]:
              "  an address told to a descriptor": microseconds(
                  lambda: descriptors.functions["aclSetRawTensorAddr"](handle, address)),
              "  a call of C that calls Python": microseconds(lambda: call(1, 2, 3, 4, 5, 6)),
-             "  a note of the operator and its line": microseconds(lambda: queue.note("aclnnAdd")),
+             "  a note of the operator and its line": microseconds(lambda: queue.note("aclnnAdd", 0)),
              "  a block that keeps interrupts": microseconds(block)}
     descriptors.destroy(prepared.handles)
     return found

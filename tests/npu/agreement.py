@@ -53,9 +53,9 @@ def noted() -> Iterator[tuple[set[str], set[str]]]:
     fallen: set[str] = set()
     note, once = Queue.note, Told.once
 
-    def noting(self: Queue, name: str, values: Any = ()) -> int:
+    def noting(self: Queue, name: str, *rest: Any) -> int:
         launched.add(name)
-        return note(self, name, values)
+        return note(self, name, *rest)
 
     Queue.note, Told.once = noting, fallen  # type: ignore[method-assign,assignment]
     try:

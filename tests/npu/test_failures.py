@@ -10,12 +10,14 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 import mindtorch as torch
 from mindtorch._backends.npu import finalize
 from mindtorch._backends.npu.memory import memory_of
+from mindtorch._backends.npu.queues import Queue
 from mindtorch._backends.npu.runtime import get_runtime
 
 simulator = torch.npu.simulator
@@ -131,6 +133,23 @@ def test_what_was_pending_in_other_streams_has_no_value_after_a_restart(stopping
     assert (one + 1).tolist() == [2, 2, 2]
 
 
+def test_an_operator_that_a_restart_overtakes_before_it_is_noted_has_no_value(
+        stopping: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, note = torch.ones(3, device="npu"), Queue.note
+
+    def late(queue: Queue, *operator: Any) -> int:
+        monkeypatch.setattr(Queue, "note", note)
+        torch.npu.restart_device()
+        return note(queue, *operator)
+
+    torch.npu.synchronize()
+    monkeypatch.setattr(Queue, "note", late)
+    lost = one + 1
+    with pytest.raises(torch.npu.AclError, match="the device was restarted"):
+        lost.tolist()
+    assert (one + 1).tolist() == [2, 2, 2]
+
+
 def test_in_the_mode_continue_the_device_works_on_and_what_failed_has_no_value() -> None:
     garbage = failed()
     assert (torch.ones(2, device="npu") + 1).tolist() == [2, 2]
@@ -160,10 +179,10 @@ def test_a_release_waits_for_the_work_that_was_before_it_whoever_synchronises() 
         queue.defer(lambda: freed.append("first"))
         one + 2
         queue.defer(lambda: freed.append("second"))
-        queue.reached(event._number, 0, "aclrtSynchronizeEvent")  # what a wait for the event says
+        queue.reached(event._number, queue.restarts, 0, "aclrtSynchronizeEvent")  # what a wait for the event says
         assert freed == ["first"]
         # a second thread that had begun to wait for the same frees nothing further
-        queue.reached(event._number, 0, "aclrtSynchronizeEvent")
+        queue.reached(event._number, queue.restarts, 0, "aclrtSynchronizeEvent")
         assert freed == ["first"]
     torch.npu.synchronize()
     assert freed == ["first", "second"]
@@ -172,7 +191,7 @@ def test_a_release_waits_for_the_work_that_was_before_it_whoever_synchronises() 
 def test_numbers_of_operators_are_in_order_with_many_threads() -> None:
     queue = get_runtime(0).queue
     before = queue.enqueued
-    threads = [threading.Thread(target=lambda: [queue.note("nothing") for _ in range(2000)]) for _ in range(4)]
+    threads = [threading.Thread(target=lambda: [queue.note("nothing", 0) for _ in range(2000)]) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from mindtorch._backends.npu import constants as c
-from mindtorch._backends.npu.simulator import handles, watch
+from mindtorch._backends.npu.simulator import executors, handles, watch
 from mindtorch._backends.npu.simulator.clocks import Clocks, join
+from mindtorch._backends.npu.simulator.devices import stream_of
 from mindtorch._backends.npu.simulator.sanitizer import _overlap
 
 from .program import add, arguments, array, empty, free, got, launch, phases, plan, rt, scale
@@ -50,6 +51,21 @@ def test_pinned_memory_that_is_freed_too_early(offset: int) -> None:
     rt.memcpy_async(out.address, 16, pinned + offset, 16, c.ACL_MEMCPY_HOST_TO_DEVICE, 0)
     rt.free_host(pinned)
     found("freed-while-pending", "aclrtMemcpyAsync")
+
+
+def test_a_call_that_another_thread_overtakes_by_destroying_the_stream_leaves_nothing_pending(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    one, out, stream = array([1, 2]), empty(2), got(rt.create_stream())
+
+    def overtaken(handle: int) -> Any:
+        found = stream_of(handle)
+        rt.destroy_stream(handle)
+        return found
+
+    monkeypatch.setattr(executors, "stream_of", overtaken)
+    assert add(one, one, out, stream) == c.ACL_ERROR_RT_INVALID_HANDLE
+    free(one, out)
+    clean()
 
 
 @pytest.mark.parametrize("how", ["stream", "device", "event", "query", "destroy", "through another stream"])
@@ -150,7 +166,7 @@ def test_where_it_is_too_hard_to_say_whether_parts_overlap_they_are_taken_not_to
 def test_a_stream_that_has_ended_is_forgotten_by_every_clock() -> None:
     clocks = Clocks()
     for number in 1, 1, 2:
-        clocks.tick(number)
+        clocks.of(number)[number] += 1
     join(clocks.of(2), clocks.of(1))
     clocks.host_reached(clocks.of(2))
     assert clocks.host == {1: 2, 2: 1} and not clocks.knows({}, 1, 2)

@@ -73,13 +73,15 @@ class Prepared:
     """The C arguments of a call's first phase: the handles of its values, and room for what the phase returns.
 
     ``key`` is that of further calls that the handles can serve, None if there are none. The first phase took
-    ``nanoseconds``, if there is an observer.
+    ``nanoseconds``, if there is an observer. ``restarts`` counts those of the stream before the operands were checked.
     """
 
-    __slots__ = ("addresses", "args", "call", "executor", "handles", "key", "nanoseconds", "operands", "size")
+    __slots__ = ("addresses", "args", "call", "executor", "handles", "key", "nanoseconds", "operands", "restarts",
+                 "size")
 
     def __init__(self, call: Function, key: Any, values: Sequence[Any], addresses: list[int]):
         self.call, self.key, self.addresses, self.operands = call, key, addresses, operands_of(values)
+        self.restarts = 0
         self.handles, self.size, self.executor = Handles(), ctypes.c_uint64(), ctypes.c_void_p()
         try:
             args = [convert(value, self.handles) for convert, value in zip(call.converters, values, strict=True)]
@@ -116,7 +118,7 @@ class Prepared:
         try:
             with activities.timed("run", call.name, queue, None, self.nanoseconds, values):
                 _enqueue(call, self.size.value, self.executor.value, queue)
-            number = queue.note(call.name, self.operands)
+            number = queue.note(call.name, self.restarts, self.operands)
             for position in call.writes:
                 written = values[position]
                 for tensor in written if written.__class__ in LISTS else (written,):
@@ -141,10 +143,11 @@ class Prepared:
 
 def planned(name: str, values: Sequence[Any], queue: Queue) -> Prepared:
     """Run the first phase of a call. Raises AclError if it fails."""
-    call = function(name)
+    call, restarts = function(name), queue.restarts
     addresses = [memory.address for memory in call.memories(values)]
     key = (name, *[key(value) for key, value in zip(call.keys, values, strict=True)]) if call.keeps else None
     prepared = _ready.take(key) or Prepared(call, key, values, addresses)
+    prepared.restarts = restarts
     prepared.plan(addresses, queue)
     return prepared
 

@@ -59,11 +59,12 @@ def launch(name: str, arguments: Sequence[Any], reads: Sequence[Tensor], writes:
            queue: Queue) -> None:
     """Put a collective into a stream; returns before it has run. Raises AclError if it is refused."""
     with uninterrupted():
+        restarts = queue.restarts
         for tensor in reads:
             tensor._storage._memory.check()  # type: ignore[union-attr]
         with activities.timed("run", name, queue):
             check(function(name)(*arguments, queue.handle), name, queue.runtime.name)
-        number = queue.note(name, operands_of([*reads, *writes]))
+        number = queue.note(name, restarts, operands_of([*reads, *writes]))
         for tensor in writes:
             tensor._storage._memory.written(queue, number)  # type: ignore[union-attr]
     if queue.runtime.blocking:

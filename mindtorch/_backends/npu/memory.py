@@ -94,9 +94,10 @@ class Memory:
         kept = min(nbytes, self.nbytes)
         if nbytes > kept:
             queue = current_queue(self.device.device_id)
+            restarts = queue.restarts
             code = runtime.acl.rt.memset_async(other.address, nbytes, 0, nbytes, queue.handle)
             check(code, "aclrtMemsetAsync", queue.runtime.name)
-            other.written(queue, queue.note("memset"))
+            other.written(queue, queue.note("memset", restarts))
         if kept:
             other.copy_from(self, kept)
         return other
@@ -115,10 +116,11 @@ class Memory:
 
 def copy_in_stream(target: int, source: int, nbytes: int, kind: int, queue: Queue) -> int:
     """Put a copy into a stream (``aclrtMemcpyAsync``). Returns its number there."""
+    restarts = queue.restarts
     with activities.timed("copy", KIND_NAMES[kind], queue):
         code = runtime.acl.rt.memcpy_async(target, nbytes, source, nbytes, kind, queue.handle)
     check(code, "aclrtMemcpyAsync", queue.runtime.name)
-    number = queue.note(f"copy {KIND_NAMES[kind]}")
+    number = queue.note(f"copy {KIND_NAMES[kind]}", restarts)
     if queue.runtime.blocking:
         queue.synchronize()
     return number

@@ -67,6 +67,8 @@ class Queue:
     def __init__(self, runtime: _Runtime, handle: int, number: int):
         self.runtime, self.handle, self.number = runtime, handle, number
         self.enqueued = self.finished = 0
+        #: how often a restart gave it a new stream, and why the work in the one before has no result
+        self.restarts, self.lost = 0, AclError("aclrtDestroyContext", 0, runtime.name, "the device was restarted")
         self.is_destroyed = False
         self.end: End | None = None  #: of the Stream that it was made for
         self.log: deque[Queued] = deque(maxlen=4096)
@@ -83,13 +85,28 @@ class Queue:
     def __repr__(self) -> str:
         return f"<stream {self.number} of {self.runtime.name}, {self.enqueued - self.finished} pending>"
 
-    def note(self, name: str, operands: Sequence[Operand] = ()) -> int:
-        """Remember that an operator was put into the stream, and where the program did it. Returns its number."""
+    def note(self, name: str, restarts: int, operands: Sequence[Operand] = ()) -> int:
+        """Remember that an operator was put into the stream, and where the program did it. Returns its number. It has
+        no result if there have been other than so many ``restarts``: another thread restarted the device meanwhile.
+        """
         site = call_site()
         with self._noting:  # numbers, and their order in the log, are those of all threads that use the stream
             number = self.enqueued = self.enqueued + 1
             self.log.append(Queued(number, name, site, operands))
+            if restarts != self.restarts:
+                self.failures.append((number, number, self.lost.again()))
         return number
+
+    def renew(self, handle: int, number: int, why: AclError | None) -> None:
+        """Go on with a new stream after a restart; what is pending in the one before has no result."""
+        with self._noting:
+            self.lost = why or self.lost
+            if self.enqueued > self.finished:
+                self.failures.append((self.finished + 1, self.enqueued, self.lost.again()))
+            self.handle, self.number = handle, number
+            self.restarts += 1  # last: who reads this number has this handle
+            last = self.enqueued
+        self.settle(last)
 
     def is_idle(self) -> bool:
         """Return True if ``stream_query`` says that all has run; AclError if the device does not answer."""
@@ -127,16 +144,18 @@ class Queue:
     def synchronize(self) -> None:
         """Wait for the stream, then free in order what was deferred; AclError afterwards if work failed."""
         with uninterrupted():  # or else an error might be taken from the device and lost
-            last = self.enqueued
+            last, restarts = self.enqueued, self.restarts
             self.runtime.activate()
             self.runtime.destroy_events()
             with activities.host("sync", "synchronize", self):
                 code = self.runtime.rt.synchronize_stream(self.handle)
-            self.reached(last, code, "aclrtSynchronizeStream")
+            self.reached(last, restarts, code, "aclrtSynchronizeStream")
             self.runtime.activate()  # to hear of another device's stream makes that one's context the thread's
 
-    def reached(self, last: int, code: int, call: str) -> None:
-        """Settle after a call that waited for number ``last``, and note failures; AclError unless the code is 0."""
+    def reached(self, last: int, restarts: int, code: int, call: str) -> None:
+        """Settle after a call that waited for number ``last`` when there had been so many ``restarts``, and note
+        failures; AclError unless the code is 0.
+        """
         recent = recent_message() if code else ""
         error = AclError(call, code, self.runtime.name, recent) if code else None
         if code in (ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_ERROR_RT_EVENT_SYNC_TIMEOUT):
@@ -148,7 +167,7 @@ class Queue:
             if failed is not None:
                 tell(error, failed.site, str(failed))
             if code not in LOST_HANDLE:
-                self.runtime.stop(error)
+                self.runtime.stop(error, self, restarts)
         self.settle(last)
         if error is not None:
             about(error, "late error of a device", device=self.runtime.name, said=recent,

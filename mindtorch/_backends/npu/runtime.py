@@ -261,10 +261,13 @@ class _Runtime:
         if failed is not None:
             raise failed
 
-    def stop(self, error: AclError) -> None:
-        """Note that an operator failed in the failure mode "stop": no stream of the context takes anything more."""
-        if self.failure_mode == "stop" and self.stopped is None:
-            errors.stopped[self.name] = error.again()
+    def stop(self, error: AclError, queue: Queue, restarts: int) -> None:
+        """Note that an operator failed in the failure mode "stop": no stream of the context takes anything more, unless
+        the ``queue`` got a new one in a restart beyond so many.
+        """
+        with self._lock:
+            if self.failure_mode == "stop" and self.stopped is None and queue.restarts == restarts:
+                errors.stopped[self.name] = error.again()
 
     def restart(self) -> None:
         """Replace a stopped context and its streams; memory stays, and pending operators have no result."""
@@ -272,10 +275,7 @@ class _Runtime:
             self.activate()
             errors.restarted.add(self.name)
             old = self.context
-            why = self.stopped or AclError("aclrtDestroyContext", 0, self.name, "the device was restarted")
             for queue in self.queues:
-                if queue.enqueued > queue.finished:
-                    queue.failures.append((queue.finished + 1, queue.enqueued, why.again()))
                 queue.waits.clear()  # what comes behind them now has new streams
                 acl.rt.destroy_stream(queue.handle)  # a stopped stream may refuse; it goes with its context
             self.context, code = acl.rt.create_context(self.device_id)
@@ -283,9 +283,8 @@ class _Runtime:
             thread.active = None
             self.activate()
             for queue in self.queues:
-                queue.handle = self._new_stream()
-                queue.number = self._number_of(queue.handle)
-                queue.settle(queue.enqueued)
+                handle = self._new_stream()
+                queue.renew(handle, self._number_of(handle), self.stopped)
             acl.rt.destroy_context(old)
             errors.stopped.pop(self.name, None)
             thread.active = None

@@ -229,9 +229,10 @@ class Event(streams.Event):
         queue = self._queue
         queue.runtime.activate()
         with uninterrupted():
+            restarts = queue.restarts
             with activities.host("sync", "synchronize event", queue):
                 code = runtime.acl.rt.synchronize_event(self._handle)
-            queue.reached(self._number, code, "aclrtSynchronizeEvent")
+            queue.reached(self._number, restarts, code, "aclrtSynchronizeEvent")
 
     def elapsed_time(self, end_event: Event) -> float:
         """Return the time between this event and a later one in milliseconds (``torch.cuda.Event.elapsed_time``).

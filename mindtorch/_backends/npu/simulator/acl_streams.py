@@ -74,6 +74,7 @@ def stream_query(handle: int) -> int:
     stream = stream_of(handle)
     if not stream.is_idle():
         return c.ACL_STREAM_STATUS_NOT_READY
+    raise_fault(stream.context.failure)
     watch.idle(stream)
     return c.ACL_STREAM_STATUS_COMPLETE
 

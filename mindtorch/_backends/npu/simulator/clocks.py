@@ -45,12 +45,6 @@ class Clocks:
             self._seen[number] = self._version
         return clock
 
-    def tick(self, number: int) -> Clock:
-        """Count a task that is queued. Returns the clock that it runs at."""
-        clock = self.of(number)
-        clock[number] += 1
-        return clock
-
     def host_reached(self, clock: Clock) -> None:
         """Note that the host has waited for all that a clock knows."""
         if join(self.host, clock):

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from math import prod
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
@@ -105,6 +106,7 @@ class Sanitizer:
         self.reports: deque[Report] = deque(maxlen=REPORTS)
         self._lock = threading.RLock()
         self._clocks = Clocks()
+        self._ended: WeakSet[Stream] = WeakSet()
         self._shadows: dict[int, tuple[Memory, np.ndarray]] = {}
         self._freed: deque[tuple[int, int, str]] = deque(maxlen=FREED)
         self._made: dict[int, str] = {}
@@ -120,7 +122,7 @@ class Sanitizer:
 
     def clock_of(self, stream: Stream) -> Clock:
         with self._lock:
-            return dict(self._clocks.of(stream.key))
+            return dict(self._clock(stream))
 
     def reached(self, clock: Clock) -> None:
         with self._lock:
@@ -128,17 +130,26 @@ class Sanitizer:
 
     def waits(self, stream: Stream, clock: Clock) -> None:
         with self._lock:
-            join(self._clocks.of(stream.key), clock)
+            join(self._clock(stream), clock)
 
     def ended(self, stream: Stream) -> None:
         with self._lock:
             self._clocks.host_reached(self._clocks.of(stream.key))
             self._clocks.forget(stream.key)
+            self._ended.add(stream)
+
+    def _clock(self, stream: Stream) -> Clock:
+        """Return the clock of a stream's next task. A stream that another thread destroyed in the middle of a call
+        refuses the task: the clock is then kept by no stream, and nothing counts as pending on it.
+        """
+        return {**self._clocks.host, stream.key: 0} if stream in self._ended else self._clocks.of(stream.key)
 
     def _tick(self, stream: Stream) -> Clock:
         """Count a task that is queued on a stream. Returns the clock that it runs at."""
         self._labels[stream.key] = str(stream).removesuffix(f" of device {stream.device.number}")
-        return self._clocks.tick(stream.key)
+        clock = self._clock(stream)
+        clock[stream.key] += 1
+        return clock
 
     # -- handles -------------------------------------------------------------------------------------------------------
 

@@ -227,21 +227,32 @@ class Stream:
         """Wait for all tasks and return the failure, once; Fault after ``seconds``, or if it cannot end."""
         mark = None
         with self.lock:
-            if self.completed < self.submitted and not self._closed and threading.current_thread() is not self._thread:
+            worker = self._thread if self.completed < self.submitted else None
+            if worker is threading.current_thread():
+                worker = None
+            if worker is not None:
                 self.check_pause(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT)
-                mark = Mark()
-                self._queue.put(mark)
+                if not self._closed:
+                    mark = Mark()
+                    self._queue.put(mark)
         if mark is None:
+            if worker is not None:  # of a stream that another thread destroys, which runs what is queued before it ends
+                worker.join(None if seconds < 0 else seconds)
+                if worker.is_alive():
+                    raise self._late(seconds)
             return self.take_fault()
         try:
             if not mark.latch.wait(seconds):
-                raise Fault(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, f"{self} was not done after {seconds} s")
+                raise self._late(seconds)
         except BaseException:
             with self.lock:  # the next one that waits gets the failure
                 mark.is_left = True
                 self.fault = self.fault or mark.fault
             raise
         return self.context.failure or mark.fault
+
+    def _late(self, seconds: float) -> Fault:
+        return Fault(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, f"{self} was not done after {seconds} s")
 
     def take_fault(self, only: Fault | None = None) -> Fault | None:
         """Return and forget the failure (``only`` that one); a stopped context keeps its failure."""
