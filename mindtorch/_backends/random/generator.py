@@ -16,9 +16,9 @@ from ..._dtype import uint8
 from ..._tensor import Tensor, from_array
 
 DEFAULT_SEED = 67280421310721  # c10::detail's default_rng_seed_val
-#: Up to so many words, it is quicker to have them one by one.
-FEW = 64
 _WORDS = 624  # words of MT19937's state
+FEW = _WORDS // 2  #: so many words are taken from states that were drawn whole, and more take less time by themselves
+_BLOCK = 1 << 14  # words of NumPy's that stay in the cache until they are narrowed
 
 # at::CPUGeneratorImplState: what get_state returns, byte for byte.
 STATE_LAYOUT = np.dtype([
@@ -129,48 +129,47 @@ class Generator:
 
     def random(self, n: int) -> np.ndarray:
         """Draw ``n`` words of 32 bits, as a new uint32 array (``at::CPUGeneratorImpl::random``)."""
-        if n == 0:
-            return np.empty(0, np.uint32)
         with self.lock:
-            if n <= FEW and (self._words is None or self._at == _WORDS) and self._at % _WORDS + n <= _WORDS:
-                self._draw_ahead()
-            at, before = self._at, None
+            if n <= FEW:
+                return self.ahead(n, np.asarray, 1).copy() if n else np.empty(0, np.uint32)
+            words, known, self._untwisted = np.empty(n, np.uint32), 0, False
             if self._words is not None:
-                before = self._words[at:at + n].copy()
-                if len(before) == n:
-                    self._at, self._untwisted = at + n, False
-                    return before
-                at, n = _WORDS, n - len(before)  # where the engine stands
+                known = min(_WORDS - self._at, n)
+                words[:known] = self._words[self._at:self._at + n]
+                self._at += known
             engine = self._mt19937()
-            words = (engine.random_raw(n).astype(np.uint32) if n <= FEW else
-                     np.random.Generator(engine).integers(0, 1 << 32, n, np.uint32))
-            self._at, self._untwisted, self._words = (at + n - 1) % _WORDS + 1, False, None
-        return words if before is None else np.concatenate((before, words))
+            for start in range(known, n, _BLOCK):
+                part = words[start:start + _BLOCK]
+                part[...] = engine.random_raw(part.size)
+                self._words, self._at = None, (self._at + part.size - 1) % _WORDS + 1
+        return words
 
-    def _draw_ahead(self) -> None:
-        """Draw all words that are left in the state, or all of the next one: few are then a part of an array."""
-        at, words = self._at % _WORDS, np.empty(_WORDS, np.uint32)
+    def _draw_ahead(self) -> np.ndarray:
+        """Draw and return all words that are left in the state, or all of the next one: few are then a part of an
+        array.
+        """
+        at, words = self._at % _WORDS if self._words is None else 0, np.empty(_WORDS, np.uint32)
         words[at:] = self._mt19937().random_raw(_WORDS - at)
         self._words, self._made, self._at = words, {}, at  # at once: interrupted, no word comes a second time
+        return words
 
-    def ahead(self, n: int, make: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray | None:
-        """Return ``make`` of the next ``n`` words, whole groups of this size: a row of numbers per group.
+    def ahead(self, n: int, make: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray:
+        """Return ``make`` of the next ``n`` words, 1 to ``FEW``, as a flat array that is not to be written to.
 
-        ``make`` is called with a copy of all groups left in the state, and its result is cached for later calls. The
-        caller holds the lock. Returns None if fewer words are left.
+        ``make`` turns whole groups of this size to a row of numbers each. It is called with a copy of all groups left
+        in the state, to which those of the next state are added where they are needed, and its result is cached for
+        later calls. The caller holds the lock.
         """
-        at, kept = self._at, self._made.get(make)
-        if self._words is None or at == _WORDS:
-            at %= _WORDS
-            if at + n > _WORDS:
-                return None
-            self._draw_ahead()
-            kept = None
-        elif at + n > _WORDS:
-            return None
+        words, at = self._words, self._at
+        if words is None or at == _WORDS:
+            words, at = self._draw_ahead(), self._at
+        kept = self._made.get(make)
+        if at + n > _WORDS:
+            words = np.concatenate((words[at:], self._draw_ahead()))
+            at, kept = at - _WORDS, None  # counted from the new state
         if kept is None or (at - kept[0]) % size:
-            kept = at, make(self._words[at:_WORDS - (_WORDS - at) % size].copy())  # type: ignore[index]
-            self._made[make] = kept
+            words = words[-(_WORDS - at):]
+            kept = self._made[make] = at, make(words[:len(words) - len(words) % size].copy())
         self._at, self._untwisted = at + n, False
         first = (at - kept[0]) // size
         values: np.ndarray = kept[1][first:first + n // size]

@@ -5,10 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .generator import Generator
+from .generator import FEW, Generator
 
-#: Up to so many words, calls of NumPy take longer than to compute.
-FEW = 1 << 8
 #: So many laws of a kind are kept by their parameters.
 LAWS = 1 << 8
 
@@ -28,14 +26,12 @@ class Law:
 def draw(generator: Generator, n: int, law: Law) -> np.ndarray:
     """Draw ``n`` numbers, as a flat array that is not to be written to.
 
-    A law that comes again is made of all words that are left in the generator's state, at once, and few numbers are
+    A law that comes again is made of all words that are left in the generator's state at once, and few numbers are
     then a part of these.
     """
     words = law.words * n
     if 0 < words <= FEW and law.met:
         with generator.lock:
-            values = generator.ahead(words, law.make, law.size)
-        if values is not None:
-            return values
+            return generator.ahead(words, law.make, law.size)
     law.met = True
     return law.make(generator.random(words)).reshape(-1)

@@ -20,7 +20,7 @@ from . import AT_ONCE, CPU_KERNELS
 
 #: A law for a dtype and parameters.
 LawOf = Callable[..., Law]
-FEW = 1 << 6  #: most elements that are drawn in one call
+FEW = 1 << 14  #: most elements that are drawn in one call
 
 
 def reals_of(out: np.ndarray) -> np.ndarray:
