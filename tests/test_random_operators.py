@@ -96,6 +96,8 @@ CALLS: list[tuple[str, tuple[str, ...], bool, int, Call]] = [
      lambda lib, n, d, g: lib.multinomial(probabilities(lib, 97, d), n, True, generator=g)),
     ("multinomial without replacement", ("float64",), EXACT, MEDIUM,
      lambda lib, n, d, g: lib.rand(3, n, dtype=d, generator=g).multinomial((n + 1) // 2, generator=g)),
+    ("rrelu", ("bfloat16", "float32", "float64"), EXACT, MEDIUM,
+     lambda lib, n, d, g: lib.rrelu(rates(lib, n, d) - 2, training=True, generator=g)),
     ("poisson", FLOATS, EXACT, MEDIUM, lambda lib, n, d, g: lib.poisson(rates(lib, n, d), generator=g)),
     ("binomial", ("float32", "float64"), EXACT, MEDIUM,
      lambda lib, n, d, g: lib.binomial(rates(lib, n, d), probabilities(lib, n, d), generator=g)),
@@ -393,6 +395,8 @@ ERRORS: list[Callable[[Any], Any]] = [
     lambda lib: lib.native_dropout(lib.ones(2).long(), 0.5, True),
     lambda lib: lib.native_dropout(lib.ones(2), 2, True),
     lambda lib: lib.bernoulli(lib.ones(2, requires_grad=True), out=lib.empty(2)),
+    *(lambda lib, dtype=dtype: lib.rrelu(lib.zeros(0, dtype=getattr(lib, dtype)), training=True)
+      for dtype in ("float16", "int32", "complex64")),
 ]
 
 

@@ -16,7 +16,7 @@ from .._dispatch.aten import (
     sigmoid_backward, silu_backward, softplus, threshold_backward, where_self as where, zeros_like,
 )
 from .._dispatch.schemas import registry
-from .._dtype import COMPLEX, FLOATING, DType, bool_, finfo, float64, uint8
+from .._dtype import COMPLEX, FLOATING, DType, bool_, finfo, float16, float64, uint8
 from .._tensor import Tensor
 from .._transforms.batching.rules import along_dimensions, as_it_is
 from . import composites, differentiates, operator, schemas
@@ -216,11 +216,14 @@ def check_rrelu_backward(promoted: DType, grad_output: Tensor, self: Tensor, noi
 def meta_rrelu_with_noise(self: Tensor, noise: Tensor, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False,
                           generator: Any = None) -> Spec:
     check(lower <= upper, "Lower bound should be less than or equal to the upper bound")
-    spec = RRELU(self)
-    return spec._replace(stride=None) if training else spec
+    if not training:
+        return LEAKY(self)
+    dtype = self._dtype
+    check_takes(dtype.category == FLOATING and dtype is not float16, "rrelu_with_noise_out_cpu", dtype)
+    return Spec(tuple(self.shape), dtype)
 
 
-RRELU = activation("leaky_relu")
+LEAKY = activation("leaky_relu")
 
 
 def softplus_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, beta: Any, threshold: Any) -> Any:

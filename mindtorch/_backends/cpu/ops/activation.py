@@ -310,15 +310,15 @@ def prelu(x: Any, weight: Any) -> Any:
 
 def rrelu_with_noise(x: Any, noise: Any, lower: Any, upper: Any, training: bool = False, generator: Any = None) -> Any:
     """Compute RReLU. In training, draw the slope of each element that is not positive and store it in ``noise``."""
-    x = to_opmath(x)
     if not training:
-        return leaky_relu(x, (lower + upper) / 2)
-    drawn = np.less_equal(x, 0)
-    noise[...] = 1
-    count = int(np.count_nonzero(drawn))
-    law = sampling.uniform(np.dtype(np.float64), lower, upper)
-    noise[drawn] = draw(generator or default_generator, count, law)
-    return x * to_opmath(noise)
+        return leaky_relu(to_opmath(x), (lower + upper) / 2)
+    wide = to_opmath(x)
+    drawn, slopes, low = np.less_equal(wide, 0), np.ones_like(wide), np.float64(wide.dtype.type(lower))
+    law = sampling.standard_uniform(np.dtype(np.float64))
+    numbers = draw(generator or default_generator, int(np.count_nonzero(drawn)), law)
+    slopes[drawn] = numbers * (wide.dtype.type(upper) - low) + low  # rounded twice, unlike those of ``uniform_``
+    noise[...] = slopes
+    return wide * slopes
 
 
 def rrelu_backward(grad: Any, x: Any, noise: Any, lower: Any, upper: Any, training: bool, is_result: bool) -> Any:
