@@ -38,6 +38,8 @@ PROGRAMS = {
                                                             create_graph=True),
     "set_default_tensor_type": lambda lib: lib.set_default_tensor_type("torch.FloatTensor"),
     "std of one": lambda lib: lib.ones(1).std(),
+    "variances without results": lambda lib: (lib.ones(0, 1).var(1), lib.ones(0, 3).std(1, correction=0)),
+    "random integers that a dtype cannot hold": lambda lib: lib.empty(1, dtype=lib.float16).random_(2**12),
     "indexing with bytes": lambda lib: lib.ones(2)[lib.tensor([1, 0], dtype=lib.uint8)],
     "meshgrid without indexing": lambda lib: lib.meshgrid(lib.arange(2), lib.arange(2)),
     "complex to real": lambda lib: lib.ones(2, dtype=lib.complex64).float(),

@@ -129,7 +129,8 @@ def _integer_bounds(dtype: np.dtype, low: int, high: int | None) -> tuple[int, i
     for bound, value in (("from", low), ("to - 1", last)):
         if abs(value) > 2**digits:
             warnings.warn(f"{bound} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {name} "
-                          "can support discrete uniform distribution only within this range.", stacklevel=3)
+                          "can support discrete uniform distribution only within this range. This warning will become "
+                          "an error in version 1.7 release, please fix the code in advance", stacklevel=3)
     return low, last
 
 

@@ -122,8 +122,8 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray, both: bool = F
 
     def prepare(x: np.ndarray, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Settled:
         run, axis = settled(x, dim, correction, keepdim), wrap_dims(dim, x.ndim)
-        if count(x, axis) - (1 if correction is None else correction) > 0 or 0 in [
-                n for a, n in enumerate(x.shape) if a not in axis]:
+        reduced = 0 if 0 in [n for a, n in enumerate(x.shape) if a not in axis] else count(x, axis)
+        if reduced - (1 if correction is None else correction) > 0:
             return run
 
         def warning(x: np.ndarray) -> Any:
