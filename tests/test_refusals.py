@@ -52,6 +52,16 @@ def test_what_only_a_single_number_or_an_integer_may_be(program: Program) -> Non
     assert_same_outcome(program)
 
 
+@each_program(*[lambda t, name=name, dtype=dtype, args=args: getattr(t, name)(  # type: ignore[misc]
+                    t.zeros(0, 3, dtype=getattr(t, dtype)), *args)
+                for name, args in (("median", [1]), ("nanmedian", [1]), ("kthvalue", [1, 1]))
+                for dtype in ("bool", "complex64")],
+              lambda t: t.linalg.cross(*[t.zeros(0, 3, dtype=t.bool)] * 2),
+              lambda t: t.zeros(0, 3, dtype=t.complex64).aminmax(dim=1))
+def test_what_has_no_kernel_for_a_dtype_has_none_for_no_elements(program: Program) -> None:
+    assert_same_outcome(program)
+
+
 @each_program(*[lambda t, shape=shape, dim=dim, i=i: t.zeros(shape).index_select(dim, t.tensor([0, i]))  # type: ignore[misc]
            for shape in ((2, 3), (0, 3), (2, 2, 3)) for dim in range(-1, len(shape)) for i in (5, -1)
            if shape[dim]])

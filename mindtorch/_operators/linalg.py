@@ -309,7 +309,7 @@ def meta_linalg_cross(self: Tensor, other: Tensor, dim: int = -1) -> Spec:
     lengths = [t.shape[dim] if t.ndim else 1 for t in (self, other)]
     check(lengths == [3, 3],
           lambda: f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and {lengths[1]}")
-    _refuse_bool("cross", self)
+    check_takes(self._dtype is not bool_, "cross", bool_)
     check(self._dtype is other._dtype,
           lambda: f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[other._dtype.name]}")
     return Spec(broadcast_shapes(self.shape, other.shape), self._dtype)

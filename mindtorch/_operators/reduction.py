@@ -560,11 +560,12 @@ def selection(name: str, rule: Rule) -> Callable[..., tuple[Spec, Spec]]:
     return meta
 
 
-def only(kernel: str, categories: Any) -> Rule:
-    """Return the rule that keeps the dtype; ``kernel`` is named for other categories, unless the input is empty."""
-
+def only(kernel: str, categories: Any, empty: bool = True) -> Rule:
+    """Return the rule that keeps the dtype; ``kernel`` is named for other categories, unless an ``empty`` input is
+    taken.
+    """
     def rule(self: Tensor, wanted: DType | None = None) -> DType:
-        check_takes(self._dtype.category in categories or not self.numel(), kernel, self._dtype)
+        check_takes(self._dtype.category in categories or (empty and not self.numel()), kernel, self._dtype)
         return self._dtype
 
     return rule
@@ -582,7 +583,7 @@ def meta_aminmax(self: Tensor, dim: int | None = None, keepdim: bool = False) ->
     check_elements("aminmax", self, dim)
     check(dim is None or self.ndim or self._dtype.category < COMPLEX,
           lambda: f"aminmax not implemented for {NAMES[self._dtype.name]}")
-    dtype = only("aminmax_cpu", range(COMPLEX))(self)
+    dtype = only("aminmax_cpu", range(COMPLEX), empty=False)(self)
     spec = Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), dtype)
     return spec, spec
 

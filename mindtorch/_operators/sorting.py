@@ -44,7 +44,8 @@ def meta_kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) ->
     axis = wrap_dim(dim, self.ndim)
     check(1 <= k <= (self.shape[axis] if self.ndim else 1),
           lambda: f"kthvalue(): selected number k out of range for dimension {axis}")
-    return selection("kthvalue", only("kthvalue_cpu", ORDERED if self.ndim else range(COMPLEX + 1)))(self, dim, keepdim)
+    rule = only("kthvalue_cpu", ORDERED if self.ndim else range(COMPLEX + 1), empty=False)
+    return selection("kthvalue", rule)(self, dim, keepdim)
 
 
 ORDERED = range(BOOL + 1, COMPLEX)
@@ -60,11 +61,11 @@ operator("nanmedian", reduction(only("median_cpu", ORDERED)), batching=flat("nan
 operator("kthvalue", meta_kthvalue, batching=along_dimensions,
          self=lambda grad, self_shape, dim, indices, keepdim: (
              selection_grad(grad, self_shape, dim, indices, keepdim)))
-operator("median.dim", selection("median", only("median_out", ORDERED)), batching=along_dimensions,
+operator("median.dim", selection("median", only("median_out", ORDERED, empty=False)), batching=along_dimensions,
          node="MedianBackward1",
          self=lambda grad, self_shape, dim, indices, keepdim: (
              selection_grad(grad, self_shape, dim, indices, keepdim)))
-operator("nanmedian.dim", selection("median", only("median_out", ORDERED)), batching=along_dimensions,
+operator("nanmedian.dim", selection("median", only("median_out", ORDERED, empty=False)), batching=along_dimensions,
          node="NanmedianBackward1",
          self=lambda grad, self_shape, dim, indices, keepdim: (
              selection_grad(grad, self_shape, dim, indices, keepdim)))
