@@ -4,6 +4,7 @@ from __future__ import annotations
 import operator
 import re
 import threading
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -118,10 +119,9 @@ def set_default_device(device_: device | str | None) -> None:
     _local.default = CPU if device_ is None else device(device_)
 
 
-def no_backend(kind: str) -> Exception:
-    """Return PyTorch's error of using a device that it was not built for."""
-    named = kind in ("cuda", "xpu")
-    error = (AssertionError(f"Torch not compiled with {kind.upper()} enabled") if named
+def no_backend(kind: str, asserted: Iterable[str] = ("cuda", "xpu")) -> Exception:
+    """Return PyTorch's error of using a device that it was not built for, an AssertionError for ``asserted`` kinds."""
+    error = (AssertionError(f"Torch not compiled with {kind.upper()} enabled") if kind in asserted
              else RuntimeError(f"PyTorch is not linked with support for {kind} devices"))
     return about(error, "no such device", asked=kind)
 

@@ -62,6 +62,12 @@ def test_what_has_no_kernel_for_a_dtype_has_none_for_no_elements(program: Progra
     assert_same_outcome(program)
 
 
+@each_program(*[lambda t, kind=kind, device=device: getattr(t, kind)(device)  # type: ignore[misc]
+                for kind in ("Event", "Stream") for device in ("cuda", "xpu:0", "mps")])
+def test_a_device_that_was_not_built_has_no_streams(program: Program) -> None:
+    assert_same_outcome(program)
+
+
 @each_program(*[lambda t, shape=shape, dim=dim, i=i: t.zeros(shape).index_select(dim, t.tensor([0, i]))  # type: ignore[misc]
            for shape in ((2, 3), (0, 3), (2, 2, 3)) for dim in range(-1, len(shape)) for i in (5, -1)
            if shape[dim]])

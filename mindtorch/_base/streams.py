@@ -5,7 +5,7 @@ import inspect
 from types import TracebackType
 from typing import Any
 
-from .._device import device as Device, resolve_device
+from .._device import device as Device, no_backend, resolve_device
 from .backend import backends
 
 
@@ -13,6 +13,9 @@ def _kind_of(device: Any) -> str:
     """Return the device type that an argument means: for None and an index the accelerator, or the CPU without one."""
     if device is None or isinstance(device, int):
         return next((name for name, backend in backends.items() if backend.accelerates()), "cpu")
+    kind = Device(device).type
+    if kind not in backends:
+        raise no_backend(kind, ())
     return resolve_device(device).type
 
 
