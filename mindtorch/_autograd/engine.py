@@ -13,18 +13,20 @@ from typing import Any
 from .._base.about import about, note
 from .._base.call_site import warn_once
 from .._base.size import Size
+from .._dispatch import dispatcher
 from .._dispatch.aten import (
     add__Tensor as add_, add_Tensor as add, ones, ones_like, real, stack as stack_tensors, zeros_like,
 )
 from .._dispatch.dispatcher import KEYS, TENSOR_TYPES, in_cpp, is_seen, set_local
-from .._dispatch.keys import AUTOGRAD, PYTHON
+from .._dispatch.keys import AUTOGRAD, OBSERVED, PYTHON
 from .._dispatch.local import local
+from .._dispatch.observers import tell_parts
 from .._dtype import FLOATING
 from .accumulate import AccumulateGrad, accumulate, can_accumulate_inplace
 from .anomaly import AnomalyMode, check_nan, explain_failure, tell_node
 from .node import Edge, GradientEdge, Node, Sent, new, unfolding
 from .parts import add_to_part
-from .utils import can_expand, reduce_grad
+from .utils import ON_CPU, REDIRECTED, can_expand, reduce_grad
 
 IS_GIVEN = partial(is_not, None)
 #: The options of the call of ``ones_like`` with which a backward pass starts, as a tracer sees PyTorch make it.
@@ -555,9 +557,14 @@ def _one(output: Any) -> Any:
 
 def one_like(output: Any) -> Any:
     """Return the gradient with which the backward pass of a tensor starts. Raises RuntimeError as ``_one`` does."""
-    if output._array is None or output._array.size != 1 or output._dtype.category != FLOATING:
+    if (array := output._array) is None or array.ndim or output._dtype.category != FLOATING:
         _check_scalar(output, output.numel(), output._dtype)
-    return ones_like(output, *AS_OUTPUT)
+    if array is None or array.ndim or output._keys & ~ON_CPU or dispatcher.mode & REDIRECTED:
+        return ones_like(output, *AS_OUTPUT)
+    result = output._one()
+    if dispatcher.mode & OBSERVED:
+        tell_parts(ones_like, (output, *AS_OUTPUT), result)
+    return result
 
 
 def _check_scalar(output: Any, count: int, dtype: Any) -> None:

@@ -651,6 +651,13 @@ class Tensor(Methods, metaclass=_TensorMeta):
         out._array, out._dtype, out._keys = array, self._dtype, CPU
         return out
 
+    def _one(self) -> Tensor:
+        """Return a 1 of this 0-d CPU tensor's dtype, with which its backward pass starts."""
+        out, array = new(Tensor), np.empty((), self._array.dtype)  # type: ignore[union-attr]
+        array.fill(1)
+        out._array, out._dtype, out._keys = array, self._dtype, CPU
+        return out
+
     def _contiguous_copy(self) -> Tensor:
         """Return a contiguous copy of this CPU tensor outside the graph, for a node to keep."""
         out = new(Tensor)
