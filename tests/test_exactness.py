@@ -63,6 +63,17 @@ def test_what_vectors_leave_of_a_line_is_added_at_its_end(columns: int) -> None:
     assert units(torch.pdist(torch.from_numpy(x), 1), exact[np.triu_indices(40, 1)]) < 1.5
 
 
+@pytest.mark.parametrize("number", [2049, 4096, 16_384, 16_385, 100_003, 131_072, 1 << 20])
+def test_sums_of_many_numbers_are_exact_however_they_are_cut(number: int) -> None:
+    x = abs(numbers(2, number))
+    exact = x.astype(np.float64)
+    for mine in (torch.from_numpy(x), torch.from_numpy(np.pad(x, ((0, 0), (0, 9))))[:, :number],
+                 torch.from_numpy(x.reshape(2, 1, number)).transpose(0, 1)):
+        assert units(mine.sum(), exact.sum()) < 3
+        assert units(mine.mean(-1).ravel(), exact.mean(-1)) < 5
+    assert units(mine[0, 0].sum(), exact[0].sum()) < 2
+
+
 @pytest.mark.parametrize("shaped", [lambda x: x.T, lambda x: x[:, ::3], lambda x: x.reshape(7, 300, -1)])
 def test_sums_along_strided_axes_of_few_numbers_are_exact(shaped: Callable[[Any], Any]) -> None:
     x = abs(numbers(300, 21))

@@ -113,7 +113,7 @@ def test_a_loop_refuses_arrays_that_its_code_is_not_for_and_takes_numbers_of_num
     for wrong in (x.astype(np.float64), x[::2]):
         with pytest.raises(TypeError, match="takes a contiguous array of float32 with 1 dimensions as argument 0"):
             cube(wrong, out)
-    lines = loops.sum_lines.compiled(REPAID)
+    lines = loops.product_of_lines.compiled(REPAID)
     with pytest.raises(TypeError, match="of float32 with 2 dimensions as argument 0"):
         lines(x, out)
     cube(x.reshape(1, 7, 1), out)  # a vector is any array's elements

@@ -154,9 +154,7 @@ CHOSEN = {
     "add_paths": classified,
     "cube": lambda t, x: x**3,
     "threshold_backward": lambda t, x: t.ops.aten.threshold_backward(x, x.flip(1), 0.5),
-    "sum_lines": lambda t, x: twice(t, x).abs().sum(1),
-    "sum_lines in pieces": lambda t, x: x.view(4, -1).abs().mean(-1, True),
-    "sum_lines of all": lambda t, x: x.abs().sum(), "sum_rows_float32": lambda t, x: t.stack([x, x + 1], 1).sum(0),
+    "sum_rows_float32": lambda t, x: t.stack([x, x + 1], 1).sum(0),
     "sum_rows_float32 in a box": lambda t, x: t.cat([x, x]).view(41, 40, 640).mean(0, keepdim=True),
     "sum_rows_float32 of many rows": lambda t, x: twice(t, x).sum(0),
     "sum_rows_float32 of many rows and one": lambda t, x: twice(t, x, 1025, 1024).sum(0),
@@ -177,7 +175,7 @@ CHOSEN = {
 }
 #: What they compute in another order than NumPy.
 REORDERED = {*[f"{name}_{kind}" for name in ("polynomial", "digamma", "sum_losses") for kind in FLOATS.split()],
-             "add_paths", "product_of_lines", "moments_of_lines", "moments_of_columns", "sum_lines",
+             "add_paths", "product_of_lines", "moments_of_lines", "moments_of_columns",
              "sum_float16_lines", "sum_bfloat16_lines"}
 
 

@@ -287,12 +287,12 @@ correlate, weigh = Loop("correlate", wide=True), Loop("weigh", wide=True)
 product, product_transposed = (Loop(name, least=0, wide=True) for name in ("product", "product_transposed"))
 count = Loop("count", True)
 FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
-sum_lines, sum_rows = Loop("sum_lines"), ByDType("sum_rows", True)
+sum_rows = ByDType("sum_rows", True)
 #: Which replace fifty passes each.
 erf, erfc, erfinv, lgamma = (Loop(name, least=SOME >> 3) for name in ("erf", "erfc", "erfinv", "lgamma"))
 product_of_lines, moments_of_lines, moments_of_columns = (
     Loop(name, least=SOME) for name in ("product_of_lines", "moments_of_lines", "moments_of_columns"))
-sum_half_lines = {kind: Loop(f"sum_{kind}_lines") for kind in ("float16", "bfloat16")}
+sum_half_lines = {kind: Loop(f"sum_{kind}_lines", least=SOME) for kind in ("float16", "bfloat16")}
 cube, threshold_backward, extreme_of_lines, extreme_in_columns = (
     Loop(name, True) for name in ("cube", "threshold_backward", "extreme_of_lines", "extreme_in_columns"))
 add_padded_rows = ByDType("add_padded_rows", True)

@@ -17,7 +17,7 @@ from ...._base.layout import Ints, wrap_dims
 from ...._dtype import bool_
 from ...common.blocks import LARGE, by_parts, each_block
 from ...common.half import NATIVE, part_for
-from ..precision import Settled, is_half, narrowed, to_opmath
+from ..precision import Settled, is_half, narrowed, rounding, to_opmath
 from ..rows import Prepared, of_rows
 from . import CPU_KERNELS
 
@@ -27,6 +27,7 @@ FEW, SOME = 512, 1 << 13
 #: in pieces of PART.
 MANY, LINE, PIECE, PART = 1 << 15, 64, 1 << 11, 1 << 9
 Reduce = Callable[[np.ndarray, Ints, bool], Any]
+Settle = Callable[[np.ndarray, Ints, bool], Settled | None]
 add: Any = np.add.reduce
 multiply: Any = np.multiply.reduce
 maximum: Any = np.maximum.reduce
@@ -44,11 +45,10 @@ def converted(x: np.ndarray, dtype: Any) -> np.ndarray:
 
 
 def reduced(function: Reduce, loop: loops.Loop | None = None,
-            of_few: Callable[[np.ndarray, Ints, bool], Settled | None] | None = None,
-            of_half: Reduce | None = None, widens: bool = True) -> Prepared:
+            of_few: Settle | None = None, of_half: Settle | None = None, widens: bool = True) -> Prepared:
     """Return a row for ``op(self, dim, keepdim, dtype)`` that cuts large arrays, unless ``loop`` reduces their lines.
     ``of_few`` may settle a shorter function for small contiguous arrays, in float32 for half precision if that
-    ``widens``; ``of_half`` may reduce half precision as it is, or return None.
+    ``widens``; ``of_half`` may settle one of half precision as it is.
     """
 
     def sure(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Settled | None:
@@ -56,7 +56,8 @@ def reduced(function: Reduce, loop: loops.Loop | None = None,
             return None
         if not (widens and is_half(x)):
             return of_few(x, wrap_dims(dim, x.ndim), keepdim)
-        settled = of_few(np.empty(x.shape, loops.SINGLE), wrap_dims(dim, x.ndim), keepdim) if x.size < MANY else None
+        few = x.size < (SOME if of_half else MANY)
+        settled = of_few(np.empty(x.shape, loops.SINGLE), wrap_dims(dim, x.ndim), keepdim) if few else None
         return settled and narrowed(settled, x)
 
     def prepare(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Settled:
@@ -69,8 +70,10 @@ def reduced(function: Reduce, loop: loops.Loop | None = None,
                 return function(x, axis, keepdim)
             return by_parts(lambda part: function(part, axis, keepdim), x)  # each part yields some of the results
 
-        if not converts and of_half is not None and x.size >= MANY and is_half(x):
-            return lambda x: compute(to_opmath(x)) if (found := of_half(x, axis, keepdim)) is None else found
+        if not converts and of_half is not None and x.size >= SOME and is_half(x) and (
+                of_bits := of_half(x, axis, keepdim)):
+            rounded = rounding(x.dtype, len(axis) == x.ndim)
+            return lambda x: rounded(of_bits(x))
         if not converts and x.size < LARGE and is_half(x):
             return narrowed(lambda x: function(x, axis, keepdim), x)
         if converts or is_half(x) or x.dtype.kind not in NATIVE:
@@ -111,8 +114,11 @@ def by_loop(loop: loops.Loop, x: np.ndarray, *settings: Any) -> Callable[[np.nda
     def call(lines: np.ndarray) -> np.ndarray:
         out = np.empty(lines.shape[:-1], np.float32)
         matrix, target = lines.reshape(-1, lines.shape[-1]), out.reshape(-1)
-        each_block(lambda part: compiled(matrix[part], target[part], *settings),
-                   len(matrix), max(LARGE // matrix.shape[1], 1), matrix.size)
+        if x.size < LARGE:
+            compiled(matrix, target, *settings)
+        else:
+            each_block(lambda part: compiled(matrix[part], target[part], *settings),
+                       len(matrix), max(LARGE // matrix.shape[1], 1), matrix.size)
         return out
 
     return call
@@ -129,7 +135,7 @@ def truth(reduce: Any) -> Reduce:
     return lambda x, axis, keepdims: reduce(part_for(x, bool_).astype(bool, copy=False), axis, keepdims=keepdims)
 
 
-def few_true(reduce: Any) -> Callable[[np.ndarray, Ints, bool], Settled | None]:
+def few_true(reduce: Any) -> Settle:
     """Return a function that prepares the truth values of numbers that NumPy need not convert first."""
     return lambda x, axis, keepdims: (
         (lambda x: reduce(x, axis, keepdims=keepdims)) if x.dtype.char in "fdlq?" and x.size < LARGE else None)

@@ -14,7 +14,7 @@ import numpy as np
 from ...._base import loops
 from ...._base.layout import Ints
 from ...common.blocks import LARGE, by_parts, each_block
-from ..precision import Settled, to_opmath
+from ..precision import Settled
 from ..rows import Prepared
 from . import CPU_KERNELS
 from .reduction import (
@@ -26,17 +26,41 @@ LEVELS = 4  #: of PyTorch's cascade, for larger sums
 ROWS, VECTORS = 64, 32
 #: Lines that are so short are multiplied column by column.
 FEW_COLUMNS = 16
+#: Elements of a vector that BLAS sums in parts enough to keep rounding errors small; of one of many lines, ``PIECE``.
+ALONE = 1 << 14
 #: Ones, by dtype letter.
-ONES = {kind: np.ones(PIECE, kind) for kind in "fd"}
+ONES = {kind: np.ones(ALONE, kind) for kind in "fd"}
 #: Fewer elements are summed in float64 where NumPy's conversion takes no longer than the steps of the cascade.
 WIDENED = 1 << 17
+
+
+@lru_cache(1 << 10)
+def along(number: int, kind: str, most: int = PIECE) -> Settled:
+    """Return the function that sums along the last axis, of so many float32 or float64 numbers, by products with ones,
+    in a quarter of NumPy's time: lines of more than ``most`` numbers in pieces, whose sums are summed likewise, to keep
+    rounding errors small.
+    """
+    if number <= most:
+        ones = ONES[kind][:number]
+        return lambda x: x.dot(ones)
+    least = -(-number // PIECE)
+    count = next((n for n in range(least, 2 * least) if not number % n), least - 1)  # pieces that leave no rest, if any
+    size = min(number // count, PIECE)
+    ones, of_pieces, whole = ONES[kind][:size], along(count, kind), count * size
+    if whole == number < LARGE and most > PIECE:
+        return lambda x: of_pieces(x.reshape(count, size).dot(ones))
+    if whole == number:
+        return lambda x: of_pieces(by_parts(lambda part: part.dot(ones), x.reshape(*x.shape[:-1], count, size)))
+    rest = ONES[kind][:number - whole]
+    return lambda x: of_pieces(by_parts(lambda part: part.dot(ones), x[..., :whole].reshape(
+        *x.shape[:-1], count, size))) + x[..., whole:].dot(rest)
 
 
 @lru_cache(1 << 10)
 def by_ones(sizes: Ints, kind: str, axis: Ints, keepdims: bool = False) -> Settled | None:
     """Return the function that sums contiguous float32 or float64 numbers (``kind``: the dtype's letter), each run of
     adjacent axes by a product with ones, in a quarter of NumPy's time, or by the cascade if PyTorch adds up rows in
-    vectors; None for long lines.
+    vectors; None for more rows than ``ROWS``.
     """
     end = next((i for i, a in enumerate(axis) if a > axis[0] + i), len(axis))  # of the first run
     first, after = axis[0], sizes[axis[end - 1] + 1:]
@@ -48,14 +72,16 @@ def by_ones(sizes: Ints, kind: str, axis: Ints, keepdims: bool = False) -> Settl
         return begin and (lambda x: rest(begin(x)).reshape(shape))  # type: ignore[misc]
     if last > 1 and prod(sizes) > SOME:
         return lambda x: cascade(x.reshape(-1, number, last), 1).reshape(shape)
-    if number > (PIECE if last == 1 else ROWS):
+    if last == 1:
+        summed, lines = along(number, kind, PIECE if first else ALONE), (-1, number)[0 if first else 1:]
+        if not keepdims and len(shape) == first < 2:
+            return summed if len(sizes) == first + 1 else lambda x: summed(x.reshape(lines))
+        return lambda x: summed(x.reshape(lines)).reshape(shape)
+    if number > ROWS:
         return None
     ones = ONES[kind][:number]
     if len(sizes) == 2 and not keepdims:
-        return (lambda x: x.dot(ones)) if first else ones.dot
-    if last == 1:
-        return (lambda x: x.reshape(-1, number).dot(ones).reshape(shape)) if first else (
-            lambda x: ones.dot(x.reshape(-1)).reshape(shape))
+        return ones.dot
     return (lambda x: np.matmul(ones, x.reshape(-1, number, last)).reshape(shape)) if first else (
         lambda x: ones.dot(x.reshape(number, last)).reshape(shape))
 
@@ -69,15 +95,11 @@ def few_summed(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
     if x.size == 1:
         shape = (1,) * (x.ndim if keepdims else x.ndim - len(axis))
         return lambda x: x.reshape(shape) + 0.0  # which has no -0
-    if len(axis) == x.ndim and not keepdims and x.size < MANY:
-        if x.size > FEW:
-            return lambda x: add(x, None)
+    if len(axis) == x.ndim and not keepdims and x.size <= PIECE:
         ones = ONES[x.dtype.char][:x.size]
         return ones.dot if x.ndim == 1 else partial(np.vdot, ones)
-    if (settled := None if len(axis) == x.ndim else by_ones(x.shape, x.dtype.char, axis, keepdims)):
-        return settled
-    lines = x.size < MANY and axis == (x.ndim - 1,)  # which ``total`` sums so, after all its checks
-    return (lambda x: add(x, axis, None, None, keepdims)) if lines or x.size <= FEW else None
+    return by_ones(x.shape, x.dtype.char, axis, keepdims) or (
+        (lambda x: add(x, axis, None, None, keepdims)) if x.size <= FEW else None)
 
 
 def few_averaged(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
@@ -104,14 +126,11 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
         before = x.shape[:axis[0]]
         sums = total(x.reshape(*before, count(x, axis)), axis[:1])
         return np.reshape(sums, (*before, *[1] * len(axis))) if keepdims else sums
-    if x.size >= MANY and x.dtype.kind == "f" and x.flags.c_contiguous:
-        if len(axis) == x.ndim:
-            return np.reshape(sum_of_all(x), (1,) * x.ndim if keepdims else ())
-        if along_lines(x, axis):
-            out = (by_loop(loops.sum_lines, x) or of_lines)(x)
-            return out.reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
+    if x.size >= MANY and x.dtype.kind == "f" and x.flags.c_contiguous and len(axis) == x.ndim:
+        return np.reshape(in_vectors(x.reshape(-1)), (1,) * x.ndim if keepdims else ())
     last = (x.ndim - 1,)
-    if x.size > SOME and x.dtype.kind == "f" and x.ndim - 1 in axis and 1 < x.shape[-1] < LINE:
+    if x.size > SOME and x.dtype.kind == "f" and x.ndim - 1 in axis and x.shape[-1] > 1 and (
+            x.shape[-1] < LINE or x.strides[-1] == x.itemsize):
         sums = in_vectors(x)  # NumPy's loop restarts for each short line
         return sums.reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims]) if axis == last else total(
             sums[..., None], axis, keepdims)
@@ -181,38 +200,40 @@ def of_short_rows(x: np.ndarray) -> np.ndarray:
 
 
 def in_vectors(x: np.ndarray) -> np.ndarray:
-    """Sum along the last axis: short lines by BLAS, which does not restart for each, others by ``einsum``, which uses
-    SIMD.
+    """Sum along the last axis: by BLAS, which does not restart for each line; by ``einsum`` if elements are apart."""
+    if x.dtype.char not in ONES or x.strides[-1] != x.itemsize:
+        return np.asarray(np.einsum("...i->...", x))
+    number, kind = x.shape[-1], x.dtype.char
+    if not x.flags.c_contiguous and number <= PIECE:
+        return np.asarray(np.matmul(x, ONES[kind][:number]))  # which copies no lines, as ``dot`` does
+    lines = x if x.ndim < 3 or not x.flags.c_contiguous else x.reshape(-1, number)
+    return np.asarray(along(number, kind, ALONE if x.ndim == 1 else PIECE)(lines)).reshape(x.shape[:-1])
+
+
+def half_summed(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
+    """Return the function that sums half precision in float32 by a loop, over all dimensions or along long lines; None
+    if there is no loop.
     """
-    if 0 < x.shape[-1] <= PIECE and x.dtype.char in ONES and x.flags.c_contiguous:
-        return np.asarray(x.reshape(-1, x.shape[-1]).dot(ONES[x.dtype.char][:x.shape[-1]])).reshape(x.shape[:-1])
-    return np.asarray(np.einsum("...i->...", x))
-
-
-def sum_of_all(x: np.ndarray) -> Any:
-    """Sum a large contiguous floating point array: in pieces, whose sums are added in float64."""
-    sums = by_loop(loops.sum_lines, x) or (lambda pieces: by_parts(lambda part: np.einsum("ij->i", part), pieces))
-    return add(by_pieces(sums, x), None, np.float64).astype(x.dtype)
-
-
-def half_total(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
-    """Sum half precision in float32 by a loop, over all dimensions or along long lines; None if there is no loop."""
     every = len(axis) == x.ndim
     if not x.flags.c_contiguous or not (every or along_lines(x, axis)):
         return None
-    sums = by_loop(loops.sum_half_lines[x.dtype.name], bits := x.view(np.uint16))
-    if sums is None:
-        return None
-    if every:
-        flat, whole = x.reshape(-1), x.size - x.size % PIECE
-        parts = sums(bits.reshape(-1)[:whole].reshape(-1, PIECE))
-        return np.reshape(add(parts) + add(to_opmath(flat[whole:])), (1,) * x.ndim if keepdims else ())
-    return sums(bits).reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
+    sums: Any = by_loop(loops.sum_half_lines[x.dtype.name], x.view(np.uint16))
+    shape = tuple([1 if a in axis else n for a, n in enumerate(x.shape) if keepdims or a not in axis])
+    if sums is None or not every or x.size < LARGE:
+        lines = (1, -1) if every else (-1, x.shape[-1])
+        return sums and (lambda x: sums(x.view(np.uint16).reshape(lines)).reshape(shape))
+    whole = x.size - x.size % PIECE
+
+    def run(x: np.ndarray) -> Any:
+        flat = x.view(np.uint16).reshape(-1)
+        return (add(sums(flat[:whole].reshape(-1, PIECE))) + sums(flat[None, whole:])).reshape(shape)
+
+    return run
 
 
-def half_mean(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
-    found = half_total(x, axis, keepdims)
-    return None if found is None else found / np.float32(count(x, axis))
+def half_averaged(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
+    summed, number = half_summed(x, axis, keepdims), np.float32(count(x, axis))
+    return summed and (lambda x: summed(x) / number)
 
 
 def squares_by_blas(x: np.ndarray) -> np.ndarray:
@@ -220,15 +241,15 @@ def squares_by_blas(x: np.ndarray) -> np.ndarray:
     return np.asarray(np.vecdot(x, x))
 
 
-def of_lines(x: np.ndarray, sums: Callable[[np.ndarray], np.ndarray] = in_vectors, piece: int = PIECE) -> np.ndarray:
-    """Sum along the last axis; long lines in pieces, to keep rounding errors small."""
+def of_lines(x: np.ndarray, sums: Callable[[np.ndarray], np.ndarray], piece: int = PIECE) -> np.ndarray:
+    """Sum a function along the last axis; long lines in pieces, to keep rounding errors small."""
     length = x.shape[-1]
     if length <= 2 * piece:
         return sums(x)
     whole = length - length % piece
     pieces = x[..., :whole].reshape(*x.shape[:-1], -1, piece)
     parts = by_parts(sums, pieces) if x.ndim == 1 else sums(pieces)
-    return np.asarray(add(parts, -1, np.float64) + sums(x[..., whole:])).astype(x.dtype)
+    return np.asarray(in_vectors(parts) + sums(x[..., whole:]))
 
 
 @Prepared
@@ -291,8 +312,8 @@ def few_counted(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
     return np.count_nonzero if len(axis) == x.ndim and x.size < LARGE and x.dtype.char in "fdFDlihbB?eE" else None
 
 
-summed = reduced(total, loops.sum_lines, few_summed, half_total)
-averaged = reduced(mean, loops.sum_lines, few_averaged, half_mean)
+summed = reduced(total, None, few_summed, half_summed)
+averaged = reduced(mean, None, few_averaged, half_averaged)
 multiplied = reduced(product)
 CPU_KERNELS.add(nansum)
 CPU_KERNELS.update({

@@ -29,9 +29,9 @@ def number(key: Any) -> Any:
 TOGETHER = 64
 
 
-def of_lines(name: str, kind: str, widen: Callable[[Any], Any]) -> None:
-    """Build the loop that sums each row in pieces of 2048 elements; the pieces, and what vectors leave of the row, are
-    added in float64, so that rounding errors stay small.
+def of_lines(name: str, widen: Callable[[Any], Any]) -> None:
+    """Build the loop that sums each row of half precision in pieces of 2048 elements; the pieces, and what vectors
+    leave of the row, are added in float64, so that rounding errors stay small.
     """
     @njit(fastmath=SUMS)
     def sum_of(piece: Any) -> Any:
@@ -40,7 +40,7 @@ def of_lines(name: str, kind: str, widen: Callable[[Any], Any]) -> None:
             some += widen(piece[i])
         return some
 
-    @loop(f"{kind}[:,::1]", "float32[::1]", fastmath=SUMS, name=name)
+    @loop("uint16[:,::1]", "float32[::1]", fastmath=SUMS, name=name)
     def body(x: Any, out: Any) -> None:
         whole = x.shape[1] - x.shape[1] % TOGETHER
         for row in range(len(x)):
@@ -50,9 +50,8 @@ def of_lines(name: str, kind: str, widen: Callable[[Any], Any]) -> None:
             out[row] = f32(total)
 
 
-of_lines("sum_lines", "float32", njit(lambda x: x))
 for _half, (_read, _) in HALVES.items():
-    of_lines(f"sum_{_half}_lines", "uint16", _read)
+    of_lines(f"sum_{_half}_lines", _read)
 
 
 @loop("float32[:,::1]", "float32[::1]", fastmath=SUMS)
