@@ -82,9 +82,10 @@ def libm(function: np.ufunc, x: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def affine(x: np.ndarray, scale: float, shift: float) -> np.ndarray:
     """Compute ``x * scale + shift`` in ``x``'s precision, rounded once, as compilers contract it (``std::fma``)."""
-    scale, shift = x.dtype.type(scale), x.dtype.type(shift)
+    shift = x.dtype.type(shift)
     if scale == 1:
         return x + shift
+    scale = x.dtype.type(scale)
     product_is_exact = shift == 0 or math.frexp(scale)[0] == 0.5
     if product_is_exact or not abs(float(scale)) < _SAFE:
         return x * scale + shift

@@ -96,8 +96,8 @@ def normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 0.0, std
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if n < 16 or not contiguous:
         return _normal_pairs(generator, n, mean, std, dtype)
-    if not n % 16 and dtype == np.float32:
-        return draw(generator, n, _normal_blocks(std, mean))
+    if not n % 16:
+        return draw(generator, n, _normal_blocks(dtype, std, mean))
     return cast(affine(_ragged_blocks(generator, n, dtype), std, mean), dtype)
 
 
@@ -109,42 +109,37 @@ def log_normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 1.0,
 
 
 @lru_cache(LAWS)
-def _normal_blocks(std: float, mean: float) -> Law:
-    """Float32 normals, sixteen of as many words of 32 bits (``normal_fill``)."""
-    return Law(1, lambda words: affine(box_muller.blocks(unit_interval(words).reshape(-1, 16)), std, mean), 16)
+def _normal_blocks(dtype: np.dtype, std: float, mean: float) -> Law:
+    """Sixteen normal numbers of as many uniform ones (``normal_fill``)."""
+    standard = standard_uniform(compute_dtype(dtype))
+    return Law(standard.words, lambda words: cast(affine(box_muller.blocks(
+        standard.make(words).reshape(-1, 16)), std, mean), dtype), 16 * standard.words)
 
 
 def _ragged_blocks(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
-    """Draw standard normals in blocks; a ragged end redraws the last 16 (``normal_fill``)."""
-    compute = compute_dtype(dtype)
-    tail = n % 16
-    discarded = tail if compute == dtype else 0  # of a half dtype, only whole blocks are drawn
-    u = draw(generator, n - tail + discarded + (16 if tail else 0), standard_uniform(compute))
-    if not tail:
-        return box_muller.blocks(u.reshape(-1, 16)).reshape(-1)
-    whole = n - tail
-    u = np.concatenate((u[:whole], u[-16:]))
-    made = box_muller.blocks(u.reshape(-1, 16)).reshape(-1)
-    values = made[:n].copy()
-    values[n - 16:] = made[whole:]
-    return values
+    """Draw standard normals in blocks, the last 16 of which are drawn again (``normal_fill``)."""
+    compute, whole = compute_dtype(dtype), n - n % 16
+    drawn = n if compute == dtype else whole  # of a half dtype, only whole blocks are drawn
+    u = draw(generator, drawn + 16, standard_uniform(compute))
+    made = box_muller.blocks(np.concatenate((u[:whole], u[-16:])).reshape(-1, 16)).reshape(-1)
+    made[n - 16:n] = made[whole:]
+    return made[:n]
 
 
 def _normal_pairs(generator: Generator, n: int, mean: float, std: float, dtype: np.dtype = _FLOAT64) -> np.ndarray:
     """Draw normals in float64, one after the other (``at::normal_distribution<double>``)."""
     with generator.lock:
         kept = generator.next_normal
-        if kept is None and not n % 2:
+        if not n or (kept is None and not n % 2):
             return draw(generator, n, _pairs_of(dtype, mean, std))
-        missing = n - (kept is not None)
-        missing += missing % 2
-        values = draw(generator, max(missing, 0), PAIRS)
+        values, first = np.empty(n), 0
         if kept is not None:
-            values = np.concatenate(([kept], values))
-        if len(values) > n:
-            values, generator.next_normal = values[:n], float(values[n])
-        elif kept is not None:
-            generator.next_normal = None
+            values[0], generator.next_normal, first = kept, None, 1
+        if n > first:
+            pairs = draw(generator, n - first + (n - first) % 2, PAIRS)
+            values[first:] = pairs[:n - first]
+            if len(pairs) > n - first:
+                generator.next_normal = pairs.item(n - first)
     return _scaled(values, dtype, mean, std)
 
 
