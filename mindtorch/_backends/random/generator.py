@@ -37,11 +37,14 @@ STATE_LAYOUT = np.dtype([
 ], align=True)
 
 
+_HALF, _UINT32, _UINT64 = np.array(32, np.uint64), np.dtype("<u4"), np.dtype("<u8")
+
+
 def of_64_bits(words: np.ndarray) -> np.ndarray:
     """Combine pairs of 32-bit words to 64-bit words, the high half drawn first; in place where possible."""
-    words = words.astype("<u4", copy=False).view("<u8")  # with the half drawn first below
-    high = words << np.uint64(32)
-    words >>= np.uint64(32)
+    words = words.astype(_UINT32, copy=False).view(_UINT64)  # with the half drawn first below
+    high = words << _HALF
+    words >>= _HALF
     words |= high
     return words
 

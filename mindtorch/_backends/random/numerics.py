@@ -18,9 +18,11 @@ _FLOATS = {
 _SCALAR: dict[Any, Any] = {np.log: math.log, np.log1p: math.log1p, np.exp: math.exp, np.tan: math.tan}
 _LARGEST_EXPONENT = 709.782712893384  # of math.exp, which raises where the C function returns infinity
 _FLOAT32 = np.dtype(np.float32)
-_MASK, _STEP = np.array(2**24 - 1, np.uint32), np.array(2.0**-24, np.float32)  # of uniform numbers of float32
+#: By dtype of words, of uniform numbers: the bits, as which numbers these are read, and what these count.
+_UNIFORM = {words.dtype: (words, signed, step) for words, signed, step in (
+    (np.array(2**24 - 1, np.uint32), np.int32, np.array(2.0**-24, np.float32)),
+    (np.array(2**53 - 1, np.uint64), np.int64, np.array(2.0**-53)))}
 _SPLITTER = 2.0**27 + 1  # halves a float64's 53 bits (Veltkamp)
-_FEW = 1 << 10  # elements whose conversion takes less time than to say how it is faster for many
 _BLOCK = 1 << 16  # elements that stay in the cache from one step to the next
 _SAFE = 2.0**900  # splitting a larger number could overflow
 
@@ -38,17 +40,17 @@ def compute_dtype(dtype: np.dtype) -> np.dtype:
 
 def unit_interval(words: np.ndarray) -> np.ndarray:
     """Convert uint32 words to float32, uint64 to float64 in [0, 1) (``at::transformation::uniform_real``)."""
-    if words.dtype == np.uint32:
-        if len(words) <= _FEW:
-            out = (words & _MASK).astype(np.float32)
-            out *= _STEP
-            return out
-        out = np.empty(words.shape, np.float32)
-        for start in range(0, len(words), _BLOCK):
-            out[start:start + _BLOCK] = (words[start:start + _BLOCK] & _MASK).view(np.int32)
-            out[start:start + _BLOCK] *= _STEP
+    bits, signed, step = _UNIFORM[words.dtype]
+    if len(words) <= _BLOCK:
+        out = (words & bits).view(signed).astype(step.dtype)
+        out *= step
         return out
-    return (words & np.uint64(2**53 - 1)).view(np.int64) * 2.0**-53
+    out = np.empty(words.shape, step.dtype)
+    for start in range(0, len(words), _BLOCK):
+        part = out[start:start + _BLOCK]
+        part[...] = (words[start:start + _BLOCK] & bits).view(signed)
+        part *= step
+    return out
 
 
 def cast(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
