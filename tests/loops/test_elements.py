@@ -110,6 +110,18 @@ def test_normal_numbers_are_those_of_pytorch(n, by_numpy, used) -> None:
     np.testing.assert_array_equal(by_numpy(lambda: mindtorch.randn(n)).numpy(), theirs.numpy())
 
 
+def test_words_of_random_numbers_are_those_of_numpy_and_pytorch_wherever_in_a_state_they_begin(by_numpy, used) -> None:
+    looped, plain, theirs = mindtorch.Generator(), mindtorch.Generator(), torch.Generator()
+    for n in (1, 622, 625, 3, 617, 1248, 313, 70_000, 624, 5):
+        expected = torch.empty(n, dtype=torch.int64).random_(1 << 32, generator=theirs).numpy()
+        for generator, run in ((looped, lambda call: call()), (plain, by_numpy)):
+            words = run(lambda generator=generator, n=n: generator.random64(n))
+            np.testing.assert_array_equal(words % (1 << 32), expected)
+            np.testing.assert_array_equal(generator.get_state().numpy(), theirs.get_state().numpy())
+        looped.set_state(plain.get_state())
+    assert "mt19937" in used
+
+
 def gradient_of_distances(t: Any, x: Any, y: Any, p: float) -> Any:
     """Return the gradient of 50 features of ``x``; the other ones are the gradients of the distances."""
     away = x[:, None, :50] - y
@@ -205,4 +217,4 @@ def test_what_no_loop_is_written_for_is_computed_by_numpy(used) -> None:
     lines(x.double()).softmax(1), lines(x).t().softmax(0), lines(x).t().softmax(1)
     lines(x.to(mindtorch.complex64)).cumprod(0)
     mindtorch.nn.functional.gelu(x, approximate="tanh")
-    assert used <= {"box_muller", "sum_rows_float32"}  # of softmax, whose exponentials are NumPy's
+    assert used <= {"box_muller", "mt19937", "sum_rows_float32"}  # of softmax, whose exponentials are NumPy's

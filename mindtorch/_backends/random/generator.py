@@ -1,6 +1,7 @@
 """Random number generators: ``torch.Generator`` over NumPy's MT19937, with PyTorch's state layout."""
 from __future__ import annotations
 
+import ctypes
 import operator
 import os
 from collections.abc import Callable, Iterator
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._base import forks
+from ..._base import forks, loops
 from ..._base.interrupts import contextmanager
 from ..._device import CPU, device as Device
 from ..._dtype import uint8
@@ -77,6 +78,7 @@ class Generator:
         self.next_normal: float | None = None  # second number of a Box-Muller pair, kept for the next draw
         self._next_float_normal: float | None = None  # kept for PyTorch; no CPU kernel uses it
         self._engine: np.random.MT19937 | None = None
+        self._memory: np.ndarray | None = None  # of the engine's state
         #: All words of the engine's state, if they were drawn ahead of their use; and what functions made of those from
         #: a place on, see :meth:`ahead`.
         self._words: np.ndarray | None = None
@@ -140,19 +142,29 @@ class Generator:
                 known = min(_WORDS - self._at, n)
                 words[:known] = self._words[self._at:self._at + n]
                 self._at += known
-            engine = self._mt19937()
             for start in range(known, n, _BLOCK):
                 part = words[start:start + _BLOCK]
-                part[...] = engine.random_raw(part.size)
+                self._fill(part)
                 self._words, self._at = None, (self._at + part.size - 1) % _WORDS + 1
         return words
+
+    def _fill(self, words: np.ndarray) -> None:
+        """Fill an array with the engine's next words."""
+        engine, loop = self._mt19937(), loops.mt19937.compiled(words.size)
+        if loop is None:
+            words[...] = engine.random_raw(words.size)
+            return
+        if self._memory is None:  # the words of the state and the place of the next one, as NumPy has them
+            self._memory = np.ctypeslib.as_array((ctypes.c_uint32 * (_WORDS + 1)).from_address(
+                engine.ctypes.state_address))
+        loop(self._memory, words)
 
     def _draw_ahead(self) -> np.ndarray:
         """Draw and return all words that are left in the state, or all of the next one: few are then a part of an
         array.
         """
         at, words = self._at % _WORDS if self._words is None else 0, np.empty(_WORDS, np.uint32)
-        words[at:] = self._mt19937().random_raw(_WORDS - at)
+        self._fill(words[at:])
         self._words, self._made, self._at = words, {}, at  # at once: interrupted, no word comes a second time
         return words
 

@@ -9,7 +9,7 @@ from numba import njit
 
 from ..coefficients import ARTANH_ERF, ERF, ERF_FAR, ERF_NEAR, ERFINV, ERFINV_FAR, POWER
 from .elements import of_each
-from .normals import log
+from .random import log
 from .writing import bits_of, f32, f64, float_of, fma, i32, loop, polynomial, wide_polynomial
 
 

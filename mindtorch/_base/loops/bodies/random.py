@@ -1,4 +1,4 @@
-"""Normal numbers, and waiting for other threads."""
+"""Random numbers, and waiting for other threads."""
 from __future__ import annotations
 
 from typing import Any
@@ -7,7 +7,39 @@ import numpy as np
 from numba import njit, types
 
 from ..coefficients import COSINE, FOUR_OVER_PI, LOG, LOG_2, PI_OVER_4, SINE, SQRT_HALF, TWO_PI
-from .writing import bits_of, f32, float_of, fma, i32, loop, polynomial
+from .writing import bits_of, f32, float_of, fma, i32, i64, loop, polynomial, u32
+
+WORDS, FAR = 624, 397  # of MT19937's state; how far a word is from the one that it is mixed with
+
+
+@njit(inline="always")
+def twisted(word: Any, following: Any, far: Any) -> Any:
+    mixed = u32((word & u32(0x80000000)) | (following & u32(0x7FFFFFFF)))
+    return u32(far ^ u32(mixed >> u32(1)) ^ (u32(u32(0) - u32(mixed & u32(1))) & u32(0x9908B0DF)))
+
+
+@loop("uint32[::1]", "uint32[::1]")
+def mt19937(state: Any, words: Any) -> None:
+    """Fill an array with the next words of NumPy's generator, given its state: words, and the place of the next."""
+    at: Any = i64(state[WORDS])
+    done = 0
+    while done < len(words):
+        if at == WORDS:
+            for k in range(WORDS - FAR):
+                state[k] = twisted(state[k], state[k + 1], state[k + FAR])
+            for k in range(WORDS - FAR, WORDS - 1):
+                state[k] = twisted(state[k], state[k + 1], state[k + FAR - WORDS])
+            state[WORDS - 1] = twisted(state[WORDS - 1], state[0], state[FAR - 1])
+            at = 0
+        count: Any = min(WORDS - at, len(words) - done)
+        source, target = state[at:at + count], words[done:done + count]
+        for i in range(count):
+            word = u32(source[i] ^ u32(source[i] >> u32(11)))
+            word = u32(word ^ (u32(word << u32(7)) & u32(0x9D2C5680)))
+            word = u32(word ^ (u32(word << u32(15)) & u32(0xEFC60000)))
+            target[i] = word ^ u32(word >> u32(18))
+        at, done = at + count, done + count
+    state[WORDS] = at
 
 
 @njit
