@@ -331,3 +331,14 @@ def test_products_by_a_single_zero_are_nan_where_the_other_factor_is_not_finite(
             rows.append(out)
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_array_equal(array(ours), array(theirs))
+
+
+@pytest.mark.parametrize("count", [1, 3, 5000])
+@pytest.mark.parametrize("call", [
+    lambda lib, x, y: x + y, lambda lib, x, y: x - y, lambda lib, x, y: lib.sub(x, y, alpha=1.0),
+    lambda lib, x, y: x.add_(y, alpha=1)])
+def test_a_sum_multiplies_infinite_complex_numbers_by_its_factor_even_if_that_is_one(
+        call: Callable[..., Any], count: int) -> None:
+    ours, theirs = (call(lib, lib.ones(count, dtype=lib.complex64), lib.tensor([complex(INF, 1)] * count))
+                    for lib in (mindtorch, torch))
+    np.testing.assert_array_equal(array(ours), array(theirs))

@@ -79,8 +79,10 @@ def test_outputs_with_gaps_and_outputs_that_are_none(program: Program) -> None:
 @each_program(
     lambda t: t.arange(-1, 1, 2 / 49, out=t.zeros(1, 49)).shape, lambda t: t.arange(4, out=t.zeros(2, 2)),
     lambda t: t.arange(4, out=t.zeros(0)),
+    lambda t: t.full((2,), 1 / 3, out=t.zeros(2, dtype=t.float64)).tolist(),
+    lambda t: [(out := t.eye(2).to_sparse()), t.zeros(2, 3, out=out) is out, out.layout, out.shape, out._nnz()][1:],
 )
-def test_a_sequence_that_does_not_fit_its_output_is_told_of(program: Program) -> None:
+def test_a_factory_computes_in_the_dtype_and_layout_of_an_output_that_fits(program: Program) -> None:
     assert_same_outcome(program)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -118,3 +119,8 @@ def test_powers(a: torch.Tensor, exponent: Any) -> None:
 def test_integers_that_no_dtype_holds_are_refused_and_others_wrap(name: str, number: int) -> None:
     function, x = getattr(operator, name), torch.tensor([1, 2])
     same(function, function, x, number)
+
+
+def test_only_sums_of_booleans_have_a_boolean_factor() -> None:
+    for dtype in (torch.bool, torch.int64, torch.float32):
+        same(partial(torch.add, alpha=True), partial(mindtorch.add, alpha=True), *[torch.ones(2, dtype=dtype)] * 2)

@@ -177,3 +177,13 @@ def test_sizes_into_which_a_dimension_cannot_be_unflattened_are_told_in_pytorchs
             t.zeros(4, 6).unflatten(0, sizes)
         words.append([line.partition(": sizes")[0] for line in str(info.value).splitlines()[:2]])
     assert words[0] == words[1]
+
+
+def test_parts_of_complex_numbers_that_are_computed_are_laid_out_as_pytorchs() -> None:
+    def strides(t: Any) -> list[Any]:
+        x = t.ones(2, 3, 4, dtype=t.complex64)
+        layouts = [x.permute(order)[..., :n] for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2)) for n in (1, 2)]
+        layouts += [x[:1, :2, :1].as_strided((1, 2, 1), (7, 1, 5)), x[:, :1].expand(2, 5, 4)]
+        return [part(layout).stride() for layout in layouts for part in (t.abs, t.angle)]
+
+    assert strides(mindtorch) == strides(torch)

@@ -469,7 +469,7 @@ def call_on(op: Operator, device_type: str, *args: Any) -> Any:
 
 
 def dispatch(name: str, device: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call the operator ``name`` with these arguments on ``device`` (a device, its name, or None for the inputs').
+    """Call the operator ``name`` with these arguments on ``device`` (a device, its type, or None for the inputs').
 
     Raises:
         AttributeError: if there is no operator of that name.
@@ -480,4 +480,4 @@ def dispatch(name: str, device: Any, *args: Any, **kwargs: Any) -> Any:
         args = op.canonical(args, kwargs)
     if device is None:
         return op.call(*args)
-    return call_on(op, getattr(device, "type", None) or str(device).partition(":")[0], *args)
+    return call_on(op, getattr(device, "type", device), *args)

@@ -73,6 +73,16 @@ def test_a_leaf_takes_no_gradient_whose_memory_somebody_else_sees(given):
 
 
 @BOTH
+def test_a_first_gradient_lies_like_its_leaf_and_is_no_view(t):
+    x = t.ones(3, 4).t().requires_grad_()
+    x.sin().backward(t.ones(4, 3))
+    assert x.grad.stride() == (1, 4)
+    x = t.ones(12, requires_grad=True)
+    x.unsqueeze(0).exp().backward(t.ones(1, 12))
+    assert not x.grad._is_view()
+
+
+@BOTH
 def test_a_hook_that_raises_leaves_the_engine_usable(t):
     x = t.ones(1, requires_grad=True)
     y = x * 2

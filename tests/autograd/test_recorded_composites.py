@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import mindtorch
-from mindtorch import nn
+from mindtorch import library, nn
+from mindtorch._dispatch.schemas import registry
 from mindtorch.profiler import profile
 from tests.both import assert_same_outcome, each_program
 
@@ -550,3 +551,28 @@ def test_observers_are_told_of_the_operators_of_a_product(kind: str) -> None:
     with mindtorch.observe() as seen:
         out.backward(mindtorch.ones_like(out))
     assert [event.op for event in seen].count("bmm") == 1 + (kind not in ("left only", "right only"))
+
+
+def gradient_of_a_replaced_tied_weight(t, kind, gates):
+    x, state = batches(t, 2, 2, 3).detach(), t.zeros(1, 2, 3)
+    weight = ((t.arange(9.0 * gates) % 5 - 2) / 8).reshape(-1, 3).requires_grad_()
+    out = getattr(t, kind)(x, state, (weight, weight), False, 1, 0.0, True, False, False)[0]
+    weight.data = weight.data * 2
+    grad, = t.autograd.grad(out.sum(), weight)
+    return [round(value, 3) for value in grad.flatten().tolist()]
+
+
+@each_program(lambda t: gradient_of_a_replaced_tied_weight(t, "gru", 3),
+              lambda t: gradient_of_a_replaced_tied_weight(t, "rnn_tanh", 1))
+def test_a_leaf_that_a_layer_takes_twice_has_its_gradient_once(program) -> None:
+    assert_same_outcome(program)
+
+
+def test_a_derivative_that_a_user_replaces_is_that_of_a_product() -> None:
+    bmm, x = registry.derivatives["bmm"], mindtorch.ones(2, 3, 3, requires_grad=True)
+    try:
+        library.derivative("bmm", self=lambda grad, mat2: grad @ mat2.mT * 100)
+        (x @ mindtorch.ones(2, 3, 4)).sum().backward()
+    finally:
+        registry.register_derivative("bmm", bmm)
+    assert x.grad.unique().tolist() == [400]

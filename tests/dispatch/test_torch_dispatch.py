@@ -396,3 +396,11 @@ def test_a_leaf_takes_the_gradient_with_which_a_pass_starts_from_a_view_but_copi
             root.backward()
         seen.append([name.split(".")[1] for name in mode.seen])
     assert seen == [["ones_like", "new_empty_strided", "copy_"], ["ones_like", "view", "view", "detach"]]
+
+
+@BOTH
+def test_a_mode_sees_a_formula_multiply_by_a_number_as_cpp_does(t):
+    y = t.ones(2, requires_grad=True).rsqrt()
+    with recorder(t) as mode:
+        y.sum().backward()
+    assert mode.seen[-4:-1] == ["aten.pow.Tensor_Scalar", "aten.mul.Scalar", "aten.mul.Tensor"]

@@ -19,7 +19,7 @@ from ..._base.formats import contiguous_format, preserve_format
 from ..._base.layout import Spec
 from ..._device import CPU as HOST
 from ..._dispatch import dispatcher
-from ..._dispatch.dispatcher import has_derivative, outside_graph, tensors_of
+from ..._dispatch.dispatcher import has_derivative, outside_graph
 from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, REDIRECTING
 from ..._dispatch.observers import untold
 from ..._dispatch.registry import Finder, Kernel, Operator
@@ -99,8 +99,6 @@ def by_plans(op: Operator, general: Rows, row: Any) -> tuple[Rows, Finder]:
         if result.__class__ is not bool:
             parts = result if isinstance(result, tuple) else (result,)
             bases = [None if part is None else part._base for part in parts]
-            if any(base is not None and base._storage is arg._storage for base in bases for arg in tensors_of(args)):
-                return UNFIT
         with untold():
             run = prepare(*[array_of(arg) for arg in args])
         if run is None:

@@ -251,7 +251,7 @@ def fit(op: Operator, result: Any, spec: Spec, inputs: Sequence[Any]) -> Tensor:
 def order_of(shape: Ints, stride: Ints) -> tuple[Ints, Ints] | None:
     """Return the permutation that makes a tensor with these strides contiguous, and its inverse; None without one."""
     order = tuple(sorted(range(len(shape)), key=lambda d: (-stride[d], d)))
-    if 0 in shape or contiguous_strides(tuple([shape[d] for d in order])) != tuple([stride[d] for d in order]):
+    if contiguous_strides(tuple([shape[d] for d in order])) != tuple([stride[d] for d in order]):
         return None
     return order, tuple([order.index(d) for d in range(len(shape))])
 
