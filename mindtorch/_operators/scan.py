@@ -6,11 +6,11 @@ from typing import Any
 
 from .._base.errors import check, check_takes
 from .._base.layout import Spec, wrap_dim, wrap_dims
-from .._dispatch.aten import cat, div_Scalar, mul_Scalar, scatter_add, stack, zeros
+from .._dispatch.aten import cat, div_Scalar, mul_Scalar, scatter_add, where_self as where, zeros
 from .._dtype import COMPLEX, FLOATING, DType, bool_, finfo, int64, uint8
 from .._tensor import Tensor
 from .._transforms.batching.rules import along_dimensions
-from . import composites, operator, schemas
+from . import composites, differentiates, operator, schemas
 from .reduction import only, summed
 
 schemas("""
@@ -52,29 +52,39 @@ def logcumsumexp(x: Any, dim: int) -> Any:
     return x.logcumsumexp(dim)
 
 
-def exclusive_cumprod(x: Any, dim: int) -> Any:
-    """Return the product of all elements before each one."""
-    size = x.shape[dim]
-    if not size:
-        return x
-    ones = x.new_ones([1 if d == dim % x.ndim else n for d, n in enumerate(x.shape)])
-    return cat([ones, x.narrow(dim, 0, size - 1)], dim).cumprod(dim)
-
-
 def cumprod_grad(grad: Tensor, self: Tensor, result: Any, dim: int) -> Any:
-    """Return the sum of results from element k on over element k; with zeros, without dividing."""
+    """Return the sum of results from element k on over element k; with zeros, without dividing by them."""
     if not self.ndim or not self.numel():
         return grad
     dim = wrap_dim(dim, self.ndim)
-    if self.shape[dim] == 1:
+    size = self.shape[dim]
+    if size == 1:
         return grad
-    if not self.is_meta and not (self == 0).any():
-        return backwards(cumsum, result.conj() * grad, dim) / self.conj()
-    factors, grads = self.conj().unbind(dim), grad.unbind(dim)
-    sums = [grads[-1]]
-    for k in range(len(grads) - 2, -1, -1):
-        sums.append(grads[k] + factors[k + 1] * sums[-1])
-    return stack(sums[::-1], dim) * exclusive_cumprod(self, dim).conj()
+    factors, output = self.conj(), result.conj()
+    products, is_zero = output * grad, self == 0
+    if not self.is_meta and not is_zero.any():
+        return backwards(cumsum, products, dim) / factors
+    if differentiates(grad, self):
+        return cumprod_grad_in_graph(grad, factors, dim)
+    zeros = is_zero.cumsum(dim)
+    before, upto = zeros == 0, zeros == 1
+    quotients = backwards(cumsum, products.masked_fill(~before, 0), dim) / factors
+    first = upto.max(dim, True)[1]
+    is_first = upto.new_zeros(upto.shape).scatter_(dim, first, True).logical_and_(upto)
+    behind = factors.masked_fill(~upto | is_first, 1).cumprod(dim) * grad.masked_fill(~upto, 0)
+    ahead = output.gather(dim, (first - 1).relu_()).masked_fill(first == 0, 1)
+    return where(before, quotients, where(is_first, behind.sum(dim, True) * ahead, 0))
+
+
+def cumprod_grad_in_graph(grad: Tensor, factors: Tensor, dim: int) -> Tensor:
+    """Sum the products of all factors but one, for each in turn: in steps that can be differentiated."""
+    result, size = grad.new_zeros(factors.shape), factors.shape[dim]
+    for k in range(size):
+        others = factors.narrow(dim, k + 1, size - k - 1).cumprod(dim)
+        ahead = factors.narrow(dim, 0, k).prod(dim, True) if k else factors.new_ones(others.narrow(dim, 0, 1).shape)
+        omitted = cat([ahead, ahead.expand_as(others) * others if k else others], dim) if k < size - 1 else ahead
+        result.select(dim, k).copy_((grad.narrow(dim, k, size - k) * omitted).sum(dim))
+    return result
 
 
 def logcumsumexp_grad(grad: Tensor, self: Tensor, result: Any, dim: int) -> Any:

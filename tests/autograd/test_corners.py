@@ -50,6 +50,10 @@ CASES = {
     "prelu": first(lambda t, x, w: t.nn.functional.prelu(x, w), [-1.0, 0.0, 1.0], [0.25]),
     "prelu, twice": second(lambda t, x, w: t.nn.functional.prelu(x, w), [-1.0, 0.0, 1.0], [0.25]),
     "leaky_relu, twice": second(lambda t, x: t.nn.functional.leaky_relu(x, 0.25), [-1.0, 0.0, 1.0]),
+    **{f"{order} gradient of cumprod of {values}": make(lambda t, x: x.cumprod(0), values)
+       for order, make in (("first", first), ("second", second))
+       for values in ([NAN, 0.0, 2.0], [2.0, 0.0, NAN, 3.0], [0.0, float("inf"), 0.0], [2.0, 0.0, 3.0])},
+    "cumprod of complex numbers": first(lambda t, x: x.cumprod(0), [1j, 0j, 2 + 1j, 3 + 0j]),
     "angle of complex numbers": first(lambda t, x: x.angle(), [0j, 1 + 1j, -2 + 0j]),
     "angle of real numbers": first(lambda t, x: x.angle(), [0.0, 1.0, -2.0]),
     "abs of complex numbers": first(lambda t, x: x.abs(), [0j, 3 + 4j]),
