@@ -77,6 +77,17 @@ def test_outputs_with_gaps_and_outputs_that_are_none(program: Program) -> None:
 
 
 @each_program(
+    *(lambda t, source=source, target=target, dims=dims: t.mean(  # type: ignore[misc]
+        (t.arange(6) * 1000.1 + 0.3).reshape(2, 3).to(getattr(t, source)), *dims,
+        out=t.empty(0, dtype=getattr(t, target))).tolist()
+      for source in ("float16", "float64", "complex64") for dims in ([1], [])
+      for target in ("float32", "float64", "complex64") if source != "complex64" or target == source))
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+def test_a_mean_is_computed_in_the_dtype_of_its_output(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(
     lambda t: t.arange(-1, 1, 2 / 49, out=t.zeros(1, 49)).shape, lambda t: t.arange(4, out=t.zeros(2, 2)),
     lambda t: t.arange(4, out=t.zeros(0)),
     lambda t: t.full((2,), 1 / 3, out=t.zeros(2, dtype=t.float64)).tolist(),

@@ -13,6 +13,7 @@ from ..._dispatch.aten import copy_, resize_
 from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, keys_of, outside_graph, registry, resolve, tensors_of
 from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, REDIRECTING
 from ..._dispatch.registry import Kernel, Operator
+from ..._dtype import FLOATING
 from ..._tensor import Tensor
 from .blocks import copy
 from .casts import check_cast, wrong_dtype
@@ -87,10 +88,16 @@ def dtype_of_target(functional: Operator) -> Callable[..., list[Any]] | None:
     """
     if "dtype of out" not in functional.flags:
         return None
-    position, defaults = functional.schema.positions["dtype"], [p.default for p in functional.schema.parameters]
+    positions, defaults = functional.schema.positions, [p.default for p in functional.schema.parameters]
+    position, averages, along = positions["dtype"], functional.packet == "mean", "dim" in positions
 
     def fill(inputs: Any, target: Tensor) -> list[Any]:
         filled = [*inputs, *defaults[len(inputs):]]
+        if averages and filled[position] is None:
+            if not (along and target._dtype.category >= FLOATING):
+                check_cast(inputs[0]._dtype, target._dtype)
+            if inputs[0]._dtype.category < FLOATING:  # whose mean is refused
+                return filled
         filled[position] = filled[position] or target._dtype
         return filled
 
