@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
+from ..._base import loops
 from .generator import Generator, of_64_bits
 from .laws import LAWS, Law
 from .numerics import cast, float_facts
@@ -52,10 +53,6 @@ def random_from_to(dtype: np.dtype, low: int = 0, high: int | None = None) -> La
     return _integers(dtype, low, last - low + 1, last - low + 1 >= 2**28)
 
 
-#: So many elements are exchanged one by one in less time than NumPy takes to find their partners.
-FEWER = 1 << 6
-
-
 def randperm(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
     """Return a permutation of 0 to n - 1 (``randperm``) by Fisher and Yates's exchanges, from the first element on."""
     limit = 2**32 // 20 - 1
@@ -65,35 +62,16 @@ def randperm(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
         limit = min(limit, 2 ** facts[0] + 1)
     if n > limit:
         raise RuntimeError(f"randperm: n cannot be greater than {limit} for {dtype.name}, but got n={n}")
-    if n <= FEWER:
-        values = list(range(n))
-        for place, word in enumerate(generator.random(max(n - 1, 0)).tolist()):
-            partner = place + word % (n - place)
-            values[place], values[partner] = values[partner], values[place]
-        return cast(np.array(values, np.int64), dtype)
-    first = np.arange(max(n - 1, 0), dtype=np.uint32)
-    return cast(exchanged(n, (first + generator.random(first.size) % (np.uint32(n) - first)).astype(np.int64)), dtype)
-
-
-#: So many elements are exchanged in less time than it takes to import SciPy's LAPACK.
-FEW = 1 << 12
-
-
-def exchanged(n: int, partners: np.ndarray) -> np.ndarray:
-    """Return 0 to ``n - 1`` after exchanging each but the last, in order, with its partner, which is itself or a later
-    one.
-
-    LAPACK exchanges a matrix's rows by its pivots in this way; float64 holds the numbers.
-    """
-    if n <= FEW:
-        values = list(range(n))
-        for place, partner in enumerate(partners.tolist()):
-            values[place], values[partner] = values[partner], values[place]
-        return np.array(values, np.int64)
-    from scipy.linalg.lapack import dlaswp  # slow to import
-
-    column = np.arange(n, dtype=np.float64).reshape(n, 1)
-    return dlaswp(column, partners.astype(np.int32), overwrite_a=True).reshape(n).astype(np.int64)
+    words, values = generator.random(max(n - 1, 0)), np.arange(n, dtype=np.int64)
+    loop = loops.exchange.compiled(loops.SLOWER * n)
+    if loop is not None:
+        loop(words, values)
+        return cast(values, dtype)
+    numbers = values.tolist()
+    for place, word in enumerate(words.tolist()):
+        partner = place + word % (n - place)
+        numbers[place], numbers[partner] = numbers[partner], numbers[place]
+    return cast(np.array(numbers, np.int64), dtype)
 
 
 @lru_cache(LAWS)

@@ -74,6 +74,14 @@ def box_muller(u: Any) -> None:
             u[16 * block + i], u[16 * block + 8 + i] = radius * float_of(cosine), radius * float_of(sine)
 
 
+@loop("uint32[::1]", "int64[::1]")
+def exchange(words: Any, values: Any) -> None:
+    """Exchange each value but the last with itself or a later one, which a word chooses."""
+    for place in range(len(words)):
+        partner = place + i64(words[place] % u32(len(values) - place))
+        values[place], values[partner] = values[partner], values[place]
+
+
 let_others_run = types.ExternalFunction("sched_yield", types.int32())  # C's; that it is called has memory read anew
 
 
