@@ -203,7 +203,12 @@ AT_ONCE.update({
     "randint": lambda high, size, *options: randint(0, high, size, *options),
     "randint.low": randint,
 })
-CPU_KERNELS.add(multinomial, binomial, native_dropout)
+def planned(row: Callable[..., Any], count: int = 1) -> Prepared:
+    """Return a row of so many arrays that draws from the default generator in plans."""
+    return Prepared(lambda *args: lambda *arrays: row(*arrays, *args[count:]), count, row)
+
+
+CPU_KERNELS.add(planned(multinomial), planned(binomial, 2), planned(native_dropout))
 CPU_KERNELS.update({
     "normal_": Prepared(prepare_normal, 1, normal_),
     "uniform_": drawn(sampling.uniform, 0.0, 1.0),
@@ -217,11 +222,11 @@ CPU_KERNELS.update({
     "cauchy_": drawn(sampling.cauchy, 0.0, 1.0),
     "log_normal_": log_normal_,
     "bernoulli": Prepared(prepare_bernoulli, 1, bernoulli),
-    "bernoulli.p": lambda x, p, generator=None: put(
-        np.empty(x.shape, x.dtype), generator, lambda dtype: sampling.bernoulli(p)),
-    "_standard_gamma": standard_gamma,
-    "_sample_dirichlet": sample_dirichlet,
-    "poisson": lambda rate, generator=None: rejection.poisson(generator or default_generator, rate),
+    "bernoulli.p": planned(lambda x, p, generator=None: put(
+        np.empty(x.shape, x.dtype), generator, lambda dtype: sampling.bernoulli(p))),
+    "_standard_gamma": planned(standard_gamma),
+    "_sample_dirichlet": planned(sample_dirichlet),
+    "poisson": planned(lambda rate, generator=None: rejection.poisson(generator or default_generator, rate)),
     "randperm.generator": lambda n, generator, dtype=None, *options:
         integers.randperm(generator or default_generator, n, (dtype or int64).np),
 })
