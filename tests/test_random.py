@@ -260,6 +260,7 @@ def test_poisson_rejects_as_pytorch_does(dtype: str) -> None:
         rates = (torch.rand(n) * 30).to(getattr(torch, dtype))
         rates[::7] = 0
         rates[1::11] = 1000
+        rates[2::13] = 1e15 if torch.finfo(rates.dtype).max > 1e15 else 10  # where the rounding of lgamma decides
         assert_equal(rejection.poisson(g, array(rates)), torch.poisson(rates, generator=h))
         assert_same_state(g, h)
 

@@ -194,6 +194,24 @@ class Generator:
         """Draw ``n`` words of 64 bits, the high half first (``at::CPUGeneratorImpl::random64``)."""
         return of_64_bits(self.random(2 * n))
 
+    def supply(self, take: Callable[[np.ndarray], tuple[int, int]], needed: int, bulk: int) -> None:
+        """Call ``take`` with words of 64 bits, at least as many as it needs. It returns how many it used, and how many
+        more it needs at least, and gets the others again, with more, until it needs none. The generator then stands
+        after the last one that was used.
+        """
+        words, used = np.empty(0, np.uint64), 0
+        with self.lock:
+            while needed:
+                words = np.concatenate((words[used:], self.random64(max(needed, self._within_state(bulk)))))
+                used, needed = take(words)
+            self._at -= 2 * (len(words) - used)
+
+    def _within_state(self, bulk: int) -> int:
+        """Return how many words of 64 bits to draw, up to ``bulk`` that may be given back, else one."""
+        if self._words is None or self._at == _WORDS:
+            self._draw_ahead()
+        return min(bulk, (_WORDS - self._at) // 2) or 1  # of which the second half is of the next state
+
     @contextmanager
     def one_by_one(self, transform: Callable[[np.ndarray], np.ndarray], bulk: int) -> Iterator[Callable[[], Any]]:
         """Yield a function that returns ``transform`` of one 64-bit word per call, for samplers that reject.
@@ -207,10 +225,7 @@ class Generator:
             def bulks() -> Iterator[Iterator[Any]]:
                 nonlocal current
                 while True:
-                    if self._words is None or self._at == _WORDS:
-                        self._draw_ahead()
-                    count = min(bulk, (_WORDS - self._at) // 2) or 1  # of which the second half is of the next state
-                    current = iter(transform(self.random64(count)).tolist())
+                    current = iter(transform(self.random64(self._within_state(bulk))).tolist())
                     yield current
 
             values = chain.from_iterable(bulks())

@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..._base import loops
+from ..._base.loops.rejection import TINY, poisson as poisson_numbers
 from .generator import Generator
 from .numerics import cast, unit_interval
 
-_TINY = 1e-300  # stands for a uniform 0, which math.log and division refuse
 _BULK = 4096
 _SQUEEZE = float(np.float32(0.0331))
 # Stirling's series: log(k!) less its approximation, for k from 0 to 9
@@ -22,11 +23,23 @@ Draw = Callable[[], float]
 
 def poisson(generator: Generator, rates: np.ndarray) -> np.ndarray:
     """Draw Poisson numbers by rates, in their shape and dtype (``poisson``); RuntimeError for negative or nan."""
-    if not np.all(rates >= 0):
+    if not (rates >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    with generator.one_by_one(unit_interval, _bulk(rates.size)) as draw:
-        samples = [_poisson(rate, draw) for rate in rates.ravel().astype(np.float64).tolist()]
-    return cast(np.array(samples, np.int64).reshape(rates.shape), rates.dtype)
+    flat, place = rates.astype(np.float64).ravel(), np.zeros(2, np.int64)
+    samples, loop = np.zeros(flat.shape, np.int64), loops.poisson.compiled(2 * loops.SLOWER * flat.size)
+    values = None if loop else flat.tolist()
+
+    def take(words: np.ndarray) -> tuple[int, int]:
+        uniforms = unit_interval(words)
+        if loop:
+            loop(flat, uniforms, samples, place)
+        else:
+            poisson_numbers(values, uniforms.tolist(), samples, place)
+        done, used = place.tolist()
+        return used, int(np.count_nonzero(flat[done:]))
+
+    generator.supply(take, int(np.count_nonzero(flat)), _bulk(flat.size))
+    return cast(samples.reshape(rates.shape), rates.dtype)
 
 
 def binomial(generator: Generator, counts: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
@@ -97,33 +110,6 @@ def _bulk(n: int) -> int:
     return min(max(16, 2 * n), _BULK)
 
 
-def _poisson(rate: float, draw: Draw) -> int:
-    """Draw one Poisson number; for rates from 10 on by transformed rejection (PTRS, Hormann 1993)."""
-    if rate == 0:
-        return 0
-    if rate < 10:
-        k, product, limit = 0, draw(), math.exp(-rate)
-        while product > limit:
-            k += 1
-            product *= draw()
-        return k
-    b = 0.931 + 2.53 * math.sqrt(rate)
-    a = -0.059 + 0.02483 * b
-    log_inverse_alpha = math.log(1.1239 + 1.1328 / (b - 3.4))
-    accept = 0.9277 - 3.6224 / (b - 2)
-    while True:
-        u, v = draw() - 0.5, draw()
-        us = 0.5 - abs(u)
-        k = math.floor((2 * a / (us or _TINY) + b) * u + rate + 0.43)
-        if us >= 0.07 and v <= accept:
-            return k
-        if k < 0 or (us < 0.013 and v > us):
-            continue
-        if (math.log(v or _TINY) + log_inverse_alpha - math.log(a / (us * us) + b)
-                <= -rate + k * math.log(rate) - math.lgamma(k + 1)):
-            return k
-
-
 def _binomial(count: np.floating, p: np.floating, draw: Draw) -> np.floating | float:
     if count <= 0 or p <= 0:
         return 0.0
@@ -142,7 +128,7 @@ def _binomial_of_small_p(count: np.floating, p: np.floating, draw: Draw) -> floa
     log_q = float(np.log1p(-p))
     successes, trials = 0, 0.0
     while True:
-        trials += math.ceil(math.log(draw() or _TINY) / log_q)
+        trials += math.ceil(math.log(draw() or TINY) / log_q)
         if trials > count:
             return float(successes)
         successes += 1
@@ -162,7 +148,7 @@ def _transformed_rejection(count: np.floating, p: np.floating, draw: Draw) -> fl
     while True:
         u, v = draw() - 0.5, draw()
         us = 0.5 - abs(u)
-        k = math.floor((2 * a / (us or _TINY) + b) * u + centre)
+        k = math.floor((2 * a / (us or TINY) + b) * u + centre)
         if k < 0 or k > n:
             continue
         if us >= 0.07 and v <= accept:
@@ -172,7 +158,7 @@ def _transformed_rejection(count: np.floating, p: np.floating, draw: Draw) -> fl
                  + (k + 0.5) * math.log(odds * (n - k + 1) / (k + 1))
                  + _stirling_tail(mode) + _stirling_tail(n - mode)
                  - _stirling_tail(k) - _stirling_tail(n - k))
-        if math.log((v or _TINY) * alpha / (a / (us * us) + b)) <= bound:
+        if math.log((v or TINY) * alpha / (a / (us * us) + b)) <= bound:
             return float(k)
 
 

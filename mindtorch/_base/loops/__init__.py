@@ -240,7 +240,8 @@ arithmetic_of_lines = {
     "add": (add_to_lines, add_to_lines), "multiply": (multiply_lines, multiply_lines),
     "subtract": (Loop("subtract_lines", True), Loop("subtract_from_lines", True)),
     "divide": (Loop("divide_by_lines", True), Loop("divide_lines", True))}
-box_muller, mt19937, exchange = Loop("box_muller", True), Loop("mt19937", True), Loop("exchange", True)
+box_muller, mt19937, exchange, poisson = (Loop(name, True) for name in (
+    "box_muller", "mt19937", "exchange", "poisson"))
 #: Of which NumPy's vectors lose up to three units in the last place, in as much time.
 angles = {np.arcsin: Loop("asin", least=LARGE >> 1), np.arccos: Loop("acos", least=LARGE >> 1),
           np.arctan: Loop("atan", least=LARGE >> 1)}

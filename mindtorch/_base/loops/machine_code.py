@@ -92,7 +92,7 @@ def is_ready() -> bool:
 def dependence() -> str:
     """Return the name of the sources, the compiler, and the processor."""
     digest = blake2b(digest_size=8)
-    for source in (HERE / "coefficients.py", *sorted((HERE / "bodies").glob("*.py"))):
+    for source in (HERE / "coefficients.py", HERE / "rejection.py", *sorted((HERE / "bodies").glob("*.py"))):
         digest.update(source.read_bytes())
     version = forks.load_module("llvmlite").__version__
     digest.update(f"{version} {sys.version} {llvm().get_host_cpu_name()} {llvm().get_host_cpu_features().flatten()}"

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
+from .. import rejection
 from ..coefficients import COSINE, FOUR_OVER_PI, LOG, LOG_2, PI_OVER_4, SINE, SQRT_HALF, TWO_PI
 from .writing import bits_of, f32, float_of, fma, i32, i64, loop, polynomial, u32
 
@@ -81,6 +82,8 @@ def exchange(words: Any, values: Any) -> None:
         partner = place + i64(words[place] % u32(len(values) - place))
         values[place], values[partner] = values[partner], values[place]
 
+
+loop("float64[::1]", "float64[::1]", "int64[::1]", "int64[::1]")(rejection.poisson)
 
 let_others_run = types.ExternalFunction("sched_yield", types.int32())  # C's; that it is called has memory read anew
 
