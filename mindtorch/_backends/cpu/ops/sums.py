@@ -13,7 +13,7 @@ import numpy as np
 
 from ...._base import loops
 from ...._base.layout import Ints
-from ...common.blocks import LARGE, by_parts, each_block
+from ...common.blocks import BLOCK, LARGE, by_parts, each_block
 from ..precision import Settled
 from ..rows import Prepared
 from . import CPU_KERNELS
@@ -71,7 +71,16 @@ def by_ones(sizes: Ints, kind: str, axis: Ints, keepdims: bool = False) -> Settl
         begin = rest and by_ones(sizes, kind, axis[:end], True)
         return begin and (lambda x: rest(begin(x)).reshape(shape))  # type: ignore[misc]
     if last > 1 and prod(sizes) > SOME:
-        return lambda x: cascade(x.reshape(-1, number, last), 1).reshape(shape)
+        step, total, of_rows = step_of(number), prod(sizes), loops.sum_rows
+        given, made = (total // number // last, number, last), (total // number // last, last)
+
+        def run(x: np.ndarray) -> Any:
+            if last < VECTORS or total >= BLOCK or (loop := of_rows.compiled(total, x)) is None:
+                return cascade(x.reshape(given), 1).reshape(shape)
+            loop(x.reshape(given), out := np.empty(made, kind), step, 0, last)
+            return out.reshape(shape)
+
+        return run
     if last == 1:
         summed, lines = along(number, kind, PIECE if first else ALONE), (-1, number)[0 if first else 1:]
         if not keepdims and len(shape) == first < 2:
@@ -146,6 +155,11 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
     return add(x, axis, keepdims=keepdims)
 
 
+def step_of(number: int) -> int:
+    """Return how many rows a level of the cascade adds up."""
+    return 1 << max(4, (number - 1).bit_length() // LEVELS)
+
+
 def cascade(x: np.ndarray, a: int) -> np.ndarray:
     """Sum along an axis, which stays with length 1, in the order of PyTorch's ``cascade_sum``: blocks of ``step`` rows,
     then blocks of these sums, and so on, and last the remainder of each level. BLAS sums short rows.
@@ -153,7 +167,7 @@ def cascade(x: np.ndarray, a: int) -> np.ndarray:
     if has_short_rows(x, a):
         return of_short_rows(x.reshape(-1, x.shape[a], prod(x.shape[a + 1:]))).reshape(
             (*x.shape[:a], 1, *x.shape[a + 1:]))
-    step = 1 << max(4, (x.shape[a] - 1).bit_length() // LEVELS)
+    step = step_of(x.shape[a])
     if x.flags.c_contiguous and (loop := loops.sum_rows.compiled(x.size, x)) is not None:
         return by_boxes(loop, x, a, step)
     before, over = (slice(None),) * a, list[np.ndarray]()
@@ -189,14 +203,14 @@ def has_short_rows(x: np.ndarray, a: int) -> bool:
 
 
 def of_short_rows(x: np.ndarray) -> np.ndarray:
-    """Sum boxes (count, rows, columns) over their rows, by BLAS: blocks of rows, and blocks of their sums."""
+    """Sum boxes (count, rows, columns) over their rows, by BLAS: rows at a distance, and likewise their sums."""
     boxes, n, columns = x.shape
     ones = ONES[x.dtype.char]
     if n <= ROWS:
         return np.matmul(ones[:n], x)
     whole = n - n % ROWS
-    blocks = np.matmul(ones[:ROWS], x[:, :whole].reshape(boxes, n // ROWS, ROWS, columns))
-    return of_short_rows(blocks) if whole == n else of_short_rows(blocks) + np.matmul(ones[:n - whole], x[:, whole:])
+    sums = of_short_rows(np.matmul(ones[:ROWS], x[:, :whole].reshape(boxes, ROWS, -1)).reshape(boxes, -1, columns))
+    return sums if whole == n else sums + np.matmul(ones[:n - whole], x[:, whole:])
 
 
 def in_vectors(x: np.ndarray) -> np.ndarray:
@@ -206,8 +220,10 @@ def in_vectors(x: np.ndarray) -> np.ndarray:
     number, kind = x.shape[-1], x.dtype.char
     if not x.flags.c_contiguous and number <= PIECE:
         return np.asarray(np.matmul(x, ONES[kind][:number]))  # which copies no lines, as ``dot`` does
-    lines = x if x.ndim < 3 or not x.flags.c_contiguous else x.reshape(-1, number)
-    return np.asarray(along(number, kind, ALONE if x.ndim == 1 else PIECE)(lines)).reshape(x.shape[:-1])
+    if x.ndim == 1:
+        return np.asarray(along(number, kind, ALONE)(x))
+    lines = x.reshape(-1, number) if x.flags.c_contiguous else x
+    return by_parts(along(number, kind), lines).reshape(x.shape[:-1])  # the parts' results depend on no threads
 
 
 def half_summed(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
