@@ -25,7 +25,7 @@ from .reduction import add, converted
 
 #: BLOCK: elements of a block. FEW: elements that NumPy accumulates. WIDE: lines that repay a NumPy call for each step.
 BLOCK, FEW, WIDE = 1 << 17, 1 << 12, 1 << 10
-PASSES = 8  #: of NumPy, for a running extremum and where it is
+PASSES, SLOW = 8, 4  #: of NumPy, for a running extremum and where it is; and for a running sum of few
 LOOPS: dict[np.ufunc, loops.ByDType] = {np.add: loops.cumsum, np.multiply: loops.cumprod}
 
 
@@ -81,15 +81,27 @@ def accumulated(ufunc: np.ufunc) -> Prepared:
         kept = x.dtype
         if x.dtype.kind in "biu" and dtype is None and 0 < x.size <= FEW and x.ndim:
             return lambda x: ufunc.accumulate(x, dim, integer)
-        if x.size > FEW or (dtype is not None and dtype.np is not kept):
+        if x.size > BLOCK or (dtype is not None and dtype.np is not kept):
             return None
         if not x.ndim:
             result = integer if x.dtype.kind in "biu" and dtype is None else kept
             return (lambda x: x.astype(result)) if dim in (0, -1) else None
         if is_half(x):
             return lambda x: accumulate(ufunc, x.astype(wide), dim, wide).astype(single).astype(kept)
-        double = running(x)
-        return (lambda x: accumulate(ufunc, x, dim, double).astype(kept)) if kept.char in "fdFD" else None
+        double, loop, shape = running(x), LOOPS[ufunc], x.shape
+        if kept.char not in "fdFD" or not -x.ndim <= dim < x.ndim:
+            return None
+        box, few = boxes(x, dim % x.ndim).shape, x.size < loops.FEW
+
+        def run(x: np.ndarray) -> np.ndarray:
+            if few or (by_loop := loop.compiled(SLOW * (x.size + CALLS), x)) is None:
+                found: np.ndarray = accumulate(ufunc, x, dim, double).astype(kept)
+                return found
+            out = np.empty(shape, kept)
+            by_loop(x.reshape(box), out.reshape(box), 0, box[2])
+            return out
+
+        return run
 
     return Prepared(of_rows(prepare), sure=sure)
 
