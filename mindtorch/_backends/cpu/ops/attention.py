@@ -14,6 +14,7 @@ import numpy as np
 
 from ...._base import loops
 from ...._base.backend import FLASH, attention_kernels
+from ...._base.layout import Ints
 from ...._storage import allocate
 from ...common.blocks import BLOCK, each_block
 from ..precision import to_opmath
@@ -170,9 +171,32 @@ def is_safe(heads: Heads, queries: Array) -> bool:
     return bool(largest <= SAFE) and not np.any((mask < -SAFE) & (mask > -np.inf))
 
 
+def of_few_heads(loop: loops.Loop, *arrays: Array, mask: Any) -> tuple[Callable[..., None], list[Ints]] | None:
+    """Return the loop of blocks for few heads with keys of their own, and its arrays' shapes; None for others."""
+    query, key, *_ = arrays
+    heads, scores = query.shape[0] * query.shape[1], prod(query.shape[:3]) * key.shape[2]
+    if mask is not None or query.shape[1] != key.shape[1] or not 0 < scores * PASSES < BLOCK or any(
+            array.dtype is not loops.SINGLE for array in arrays):
+        return None
+    compiled = loop.compiled(scores * query.shape[3])
+    return compiled and (compiled, [(heads, *array.shape[2:]) for array in arrays])
+
+
 def flash(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_causal: bool = False,
           attn_mask: Any = None, scale: float | None = None) -> Callable[..., tuple[Array, Array]]:
     """Prepare the attention, and the log-sum-exp of each query's scores: by a loop for few, else by BLAS."""
+    shape, dtype, factor = query.shape, query.dtype, factor_of(query, scale)
+    if found := of_few_heads(loops.attention_blocks, query, key, value, mask=attn_mask):
+        blocks, (of_query, of_key, of_value) = found
+
+        def by_blocks(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_causal: bool = False,
+                      attn_mask: None = None) -> tuple[Array, Array]:
+            out, logsumexp = np.empty(of_query, dtype), np.empty(of_query[:2], dtype)
+            blocks(query.reshape(of_query), key.reshape(of_key), value.reshape(of_value), NO_MASKS, factor, is_causal,
+                   out, logsumexp)
+            return out.reshape(shape), logsumexp.reshape(shape[:3])
+
+        return by_blocks
     products, given = query.size * key.shape[2], (query, key, value, NO_MASK if attn_mask is None else attn_mask)
     loop = None
     if products <= PRODUCTS and all(array.dtype is loops.SINGLE for array in given):
@@ -180,7 +204,6 @@ def flash(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_cau
     if loop is None:
         together = is_together(query, key) and (attn_mask is None or attn_mask.dtype is query.dtype)
         return partial(at_once if together else in_blocks, scale)
-    shape, dtype, factor = query.shape, query.dtype, factor_of(query, scale)
     broadcast = (1,) * (4 - given[3].ndim) + given[3].shape
 
     def by_loop(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_causal: bool = False,
@@ -365,6 +388,29 @@ def flash_backward(grad: Array, query: Array, key: Array, value: Array, out: Arr
     return of_query.reshape(query.shape), of_key.reshape(key.shape), of_value.reshape(value.shape)
 
 
+def flash_gradients(grad: Array, query: Array, key: Array, value: Array, out: Array, logsumexp: Array, dropout_p: float,
+                    is_causal: bool, attn_mask: Any = None,
+                    scale: float | None = None) -> Callable[..., tuple[Array, ...]] | None:
+    """Prepare ``flash_backward`` of few heads by a loop."""
+    found = of_few_heads(loops.attention_blocks_backward, query, key, value, grad, out, logsumexp, mask=attn_mask)
+    if found is None:
+        return None
+    loop, (of_query, of_key, of_value, of_grad, of_out, of_sums) = found
+    dtype, shapes, factor = query.dtype, (query.shape, key.shape, value.shape), factor_of(query, scale)
+
+    def by_loop(grad: Array, query: Array, key: Array, value: Array, out: Array, logsumexp: Array, dropout_p: float,
+                is_causal: bool, attn_mask: None = None) -> tuple[Array, ...]:
+        sums = logsumexp.reshape(of_sums)
+        if not (line := sums.ravel()).dot(line) < SAFE**4:
+            return flash_backward(grad, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale)
+        made = [np.empty(shape, dtype) for shape in (of_query, of_key, of_value)]
+        loop(query.reshape(of_query), key.reshape(of_key), value.reshape(of_value), NO_MASKS, factor, is_causal,
+             grad.reshape(of_grad), out.reshape(of_out), sums, *made)
+        return tuple([array.reshape(shape) for array, shape in zip(made, shapes, strict=True)])
+
+    return by_loop
+
+
 def gradients_at_once(grad: Array, query: Array, key: Array, value: Array, out: Array, logsumexp: Array,
                       is_causal: bool, attn_mask: Any, scale: float | None) -> tuple[Array, ...]:
     """Compute the gradients of ``at_once``."""
@@ -412,5 +458,5 @@ CPU_KERNELS.update({
     "_scaled_dot_product_fused_attention_overrideable": fused,
     "_scaled_dot_product_fused_attention_overrideable_backward": fused_backward,
     "_scaled_dot_product_flash_attention_for_cpu": Prepared(flash, 6),
-    "_scaled_dot_product_flash_attention_for_cpu_backward": flash_backward,
+    "_scaled_dot_product_flash_attention_for_cpu_backward": Prepared(flash_gradients, 9, flash_backward),
 })
