@@ -229,6 +229,18 @@ def test_gradients_add_up_where_they_did_before(name: str) -> None:
         assert_same(*found)
 
 
+@pytest.mark.parametrize("cut", [lambda x: x.unbind(0), lambda x: x.t().unbind(1), lambda x: x.split(1),
+                                 lambda x: x.split([1] * 3000 + [2]), lambda x: x.t().split([2, *[1] * 3000], -1)])
+def test_many_pieces_are_those_of_the_first_call(cut: Any) -> None:
+    ours, x = (lib.arange(9006.0).view(3002, 3)[:, ::2] for lib in (mindtorch, torch))
+    for times in range(3):
+        ours[times], x[times] = -times, -times
+        mine, others = cut(ours), cut(x)
+        assert len(mine) == len(others) and all(part._base is ours._base for part in mine)
+        for at in (0, 1, len(mine) // 2, -1):
+            assert_same(mine[at], others[at], alias=([ours], [x]))
+
+
 def test_pieces_are_views_of_where_they_lay_before() -> None:
     x = values((3, 4, 5), torch.float32, 1)
     ours = port(x, mindtorch)

@@ -1,7 +1,7 @@
 """Views of CPU tensors by plan: the first view of a layout records shape, strides and offset for later ones like it."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from math import prod
@@ -16,7 +16,7 @@ from ..common.view import fresh
 from .plans import MISSES, UNFIT, Plans
 from .rows import Rows
 
-#: Most views in one plan; most plans of several views, which take some 20 MB at most.
+#: Most views in a plan, unless they differ only in where they begin; most plans of several views, some 20 MB at most.
 KEPT_PIECES, KEPT_PLANS = 1 << 11, 1 << 6
 KINDS = {slice, int, type(None), type(Ellipsis)}
 _indexed = Plans()  #: plans of ``basic_view``, by layout and index
@@ -173,19 +173,36 @@ def at_offset(general: Rows) -> Rows:
     return view
 
 
+class Row:
+    """The plans of many pieces that begin at equal distances and have one layout."""
+
+    __slots__ = ("first", "starts")
+
+    def __init__(self, steps: list[Any]) -> None:
+        self.first: Step = steps[0]
+        self.starts = range(steps[0][2], steps[-1][2] + 1, max(steps[1][2] - steps[0][2], 1))
+
+    def __iter__(self) -> Iterator[Any]:
+        shape, dtype, _, *rest = self.first
+        return ((shape, dtype, start, *rest) for start in self.starts)
+
+
 def in_pieces(general: Rows, apart: bool = False) -> Rows:
     """Cache plans of operators that return several views, or several aliases that are ``apart``."""
     plans = Plans(KEPT_PLANS)
 
     def learn(self: Tensor, args: tuple[Any, ...], key: Any) -> tuple[Tensor, ...]:
         pieces = general(self, *args)
-        steps = [step_of(self, piece, apart) for piece in pieces[: KEPT_PIECES + 1]]
-        plans.keep(key, None if None in steps or len(steps) > KEPT_PIECES else steps)
+        steps = [step_of(self, piece, apart) for piece in pieces]
+        if None in steps or (len(steps) > KEPT_PIECES and [*(row := Row(steps))] != steps):
+            plans.keep(key, None)
+        else:
+            plans.keep(key, steps if len(steps) <= KEPT_PIECES else row)
         return pieces
 
     def views(self: Tensor, *args: Any) -> tuple[Tensor, ...]:
         try:
-            steps: list[Step] | None = plans.get(key := (self._layout or self._layout_of_plans(), args), UNFIT)
+            steps: list[Step] | Row | None = plans.get(key := (self._layout or self._layout_of_plans(), args), UNFIT)
         except TypeError:  # a list among the arguments is not hashable
             steps = None
         if steps:
