@@ -13,6 +13,8 @@ from mindtorch._backends.cpu.plans import Plans
 from tests.both import Program, assert_same_outcome, each_program
 from tests.support import assert_same, port, torch
 
+EXTREMES = [float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 1.0, -65504.0, 6e-8]
+
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_a_multiple_is_added_in_half_precision_with_one_rounding(dtype: str) -> None:
@@ -44,6 +46,15 @@ def test_divisions_of_half_precision_round_each_step(program: Program) -> None:
         lambda t, x: t.mul(x, t.tensor(2.3456)), lambda t, x: t.div(2.3456, x), lambda t, x: t.true_divide(7, x))])
 def test_a_number_that_stands_first_is_rounded_to_half_precision_and_one_that_stands_second_is_not(
         program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(*[lambda t, dtype=dtype, name=name, turn=turn: [
+    getattr(t, name)(*turn(t.tensor([[a, b] for a in EXTREMES for b in EXTREMES] * 40).to(getattr(t, dtype)), t))
+    for _ in range(3)] for dtype in ("float16", "bfloat16") for name in ("maximum", "minimum") for turn in (
+        lambda x, t: (x[:, 0].contiguous(), x[:, 1].contiguous()),
+        lambda x, t: (x[:, 0].reshape(20, -1).T, x[:, 1].reshape(20, -1).T))])
+def test_the_larger_and_the_smaller_of_halves_are_those_of_extreme_numbers(program: Program) -> None:
     assert_same_outcome(program)
 
 

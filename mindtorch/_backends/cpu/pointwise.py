@@ -125,6 +125,8 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
         spec, dtype = meta.plan(args)
         operands, rest, size = args[:count], args[count:], prod(spec.shape or ())
         of_tensor = [arg.__class__ in TENSOR_TYPES for arg in operands]
+        if dtype in HALVES and (order := order_alike(operands, spec)) is not None:
+            return in_order_of_memory(learn, args, order, spec.stride)
         wide = float32 if (dtype is float16 or dtype is bfloat16) and meta.widens(args) else dtype
         if ufunc is not row and rest in ((), (1,)):  # a factor of 1 only changes infinities
             rest = (1,) if dtype.is_complex else ()
@@ -363,6 +365,35 @@ def exact(settings: tuple[Any, ...]) -> tuple[Any, ...] | None:
         else:
             return None
     return key
+
+
+def order_alike(operands: Iterable[Any], spec: Spec) -> tuple[Ints, Ints] | None:
+    """Return the permutation that makes the result contiguous, and its inverse, if all operands are numbers, or not few
+    and laid out alike; None without one.
+    """
+    shape, stride = spec.shape or (), spec.stride
+    if stride is None or prod(shape) < FEW or any(
+            operand.__class__ in TENSOR_TYPES and (operand._array.shape != shape or operand._stride != stride)
+            for operand in operands):
+        return None
+    return order_of(shape, stride)
+
+
+def in_order_of_memory(learn: Callable[[tuple[Any, ...]], Settled], args: tuple[Any, ...], order: tuple[Ints, Ints],
+                       stride: Any) -> Settled:
+    """Return the functions of permuted operands, which compute them as contiguous ones: tables and conversions of half
+    precision take twice as long for elements that are apart.
+    """
+    turn, back = order
+    found = learn(tuple([from_array(arg._array.transpose(turn), arg._dtype) if arg.__class__ in TENSOR_TYPES else arg
+                         for arg in args]))
+
+    def run(*arrays: Any) -> Tensor:
+        out = found.run(*[array.transpose(turn) if array.__class__ is ndarray and array.ndim else array
+                          for array in arrays])
+        return strided(out._array, out._array.transpose(back), out._dtype, stride)
+
+    return Settled(run, found.serves)
 
 
 #: What ufuncs do with the sign bit of half-precision numbers.

@@ -52,9 +52,17 @@ def loops_of(half: str) -> None:
         elif operation == 2:
             for i in range(len(x)):
                 out[i] = write(read(x[i]) * read(y[i]))
-        else:
+        elif operation == 3:
             for i in range(len(x)):
                 out[i] = write(read(x[i]) / read(y[i]))
+        elif operation == 4:
+            for i in range(len(x)):
+                left, right = read(x[i]), read(y[i])
+                out[i] = write(left if left >= right or left != left else right)
+        else:
+            for i in range(len(x)):
+                left, right = read(x[i]), read(y[i])
+                out[i] = write(left if left <= right or left != left else right)
 
 
 for _half in HALVES:
