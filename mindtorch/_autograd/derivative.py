@@ -19,14 +19,14 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
-from .._dispatch.aten import clone
+from .._dispatch.aten import clone, scalar_tensor
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
 from .._dispatch.schema import REQUIRED
 from .._dispatch.schemas import registry
-from .._dtype import FLOATING
+from .._dtype import FLOATING, bool_, complex128, float64, int64
 from .anomaly import AnomalyMode, remember_call
 from .node import Node, new, next_sequence_nr
 from .parts import PARTS
@@ -40,6 +40,10 @@ at_once: Callable[[Formula, Operator, Callable[[], None]], Formula]
 #: PyTorch's names of saved facts, as in ``_saved_self_sym_sizes``.
 FACT_NAMES = {"shape": "sym_sizes", "stride": "sym_strides", "offset": "sym_storage_offset", "dtype": "scalar_type",
               "device": "device", "requires_grad": "requires_grad"}
+#: The dtypes of the tensors as which PyTorch saves numbers that take the place of tensors.
+NUMBERS = {bool: bool_, int: int64, float: float64, complex: complex128}
+#: The ends of a slice that PyTorch saves where an index has none.
+ENDS = {"start": 0, "end": 2**63 - 1}
 
 
 class Row(NamedTuple):
@@ -475,8 +479,14 @@ class OperatorNode(Node):
         if value.__class__ is Saved:
             return value.unpack(self, True)
         value, at = self._unpacked(value, True), self.derivative.schema.positions.get(name)
-        whole = at is not None and self.derivative.schema.parameters[at].base in ("int", "SymInt")
-        return _unsigned(value) if whole else value
+        if at is None:
+            return value
+        parameter = self.derivative.schema.parameters[at]
+        if parameter.is_tensor and value.__class__ in NUMBERS:  # which PyTorch saves as tensors
+            return scalar_tensor(value, NUMBERS[value.__class__])
+        if value is None and self.derivative.op.name == "slice.Tensor":
+            return ENDS[name]
+        return _unsigned(value) if parameter.base in ("int", "SymInt") else value
 
     def _fact(self, name: str, fact: str) -> tuple[int, ...] | None:
         """Return the sizes of an input that is saved only for another input's gradient; an empty tuple for strides."""

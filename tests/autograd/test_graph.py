@@ -179,6 +179,10 @@ def test_saved_values_are_attributes_of_nodes(t):
     node = (a * b).grad_fn
     node._raw_saved_other.register_hooks(lambda v: v * 2, lambda v: v)
     assert node._saved_other.tolist() == [6.0, 6.0]
+    for number, dtype in (2, t.int64), (2.5, t.float64), (True, t.bool), (1j, t.complex128):
+        assert (a * number).grad_fn._saved_other.dtype is dtype and (a * number).grad_fn._saved_other == number
+    ends = [(node._saved_start, node._saved_end) for node in (a[1:].grad_fn, a[:1].grad_fn, a[::2].grad_fn)]
+    assert ends == [(1, 2**63 - 1), (0, 1), (0, 2**63 - 1)]
 
 
 @BOTH
