@@ -159,7 +159,8 @@ class OpOverload:
 
     @property
     def op(self) -> Callable[..., Any]:
-        return self._operator.call
+        op = self._operator  # that of tensors takes numbers, too, but its node is another
+        return registry[self.__name__].call if self.__name__ in OF_NUMBERS and self.namespace == "aten" else op.call
 
     @property
     def tags(self) -> list[Tag]:
@@ -178,7 +179,7 @@ class OpOverload:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if (found := asked(args, kwargs)) is not None:
             return handle(self, found, args, kwargs)
-        return self._operator.call(*settled(self._canonical(args, kwargs)))
+        return self.op(*settled(self._canonical(args, kwargs)))
 
     def _canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Convert arguments to the schema's order and types. Raises PyTorch's RuntimeError if they do not fit."""

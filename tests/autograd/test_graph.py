@@ -186,6 +186,17 @@ def test_saved_values_are_attributes_of_nodes(t):
 
 
 @BOTH
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
+def test_an_overload_for_numbers_has_a_node_of_its_own(t, name):
+    x = t.ones(2, requires_grad=True)
+    out = getattr(t.ops.aten, name).Scalar(x, 2)
+    assert out.grad_fn.name() == f"{name.title()}Backward1"
+    assert getattr(t.ops.aten, name).Tensor(x, 2).grad_fn.name() == f"{name.title()}Backward0"
+    out.sum().backward()
+    assert x.grad.tolist() == [{"add": 1, "sub": 1, "mul": 2, "div": 0.5}[name]] * 2
+
+
+@BOTH
 def test_saved_integers_are_unsigned_and_saved_numbers_are_not(t):
     a, negative = t.ones(2, 3, requires_grad=True), 2**64 - 1
     assert a.softmax(-1).grad_fn._saved_dim == a.transpose(-1, 0).grad_fn._saved_dim0 == negative
