@@ -148,6 +148,16 @@ def test_calls_may_follow_each_other_in_any_order(seed: int) -> None:
     assert_same_state(mindtorch.default_generator, torch.default_generator)
 
 
+@pytest.mark.parametrize("call, dtype, inexact, largest", CASES)
+def test_calls_that_come_again_go_on_with_the_default_generator(
+        call: Call, dtype: str, inexact: bool, largest: int) -> None:
+    mindtorch.manual_seed(11)
+    torch.manual_seed(11)
+    for n in (1, 15, 16, 100, 311) * 3:
+        agree(call, dtype, inexact, n, None, None)
+    assert_same_state(mindtorch.default_generator, torch.default_generator)
+
+
 def test_states_pass_between_the_libraries() -> None:
     ours, theirs = pair(3)
     mindtorch.randn(3, generator=ours)

@@ -14,7 +14,7 @@ from ...random import integers, rejection, sampling
 from ...random.default import default_generator
 from ...random.generator import Generator
 from ...random.laws import Law, draw
-from ..rows import Prepared
+from ..rows import Prepared, taking
 from ..windows import Ints
 from . import AT_ONCE, CPU_KERNELS
 
@@ -194,8 +194,30 @@ def randperm(n: int, dtype: DType | None = None, *options: Any) -> Callable[[], 
     return None if dtype not in (None, int64) else lambda: integers.randperm(default_generator, n, int64.np)
 
 
+@taking(2)
+def normal(mean: Any, std: Any = 1.0, generator: Any = None) -> Callable[..., np.ndarray | None] | None:
+    """Prepare to draw a few normal numbers of these means and deviations; negative ones are left to the composite."""
+    varies = isinstance(std, np.ndarray)
+    shape, kind = np.broadcast_shapes(np.shape(mean), np.shape(std)), (std if varies else mean).dtype
+    if kind.char not in "fd" or not few(shape) or getattr(mean, "dtype", kind) != kind:
+        return None
+
+    def run(mean: Any, std: Any = 1.0) -> np.ndarray | None:
+        if varies and not (std >= 0).all():
+            return None
+        values = sampling.normal(default_generator, prod(shape), kind, 0.0, 1.0 if varies else std).reshape(shape)
+        values = values * std if varies else values.copy()
+        values += mean
+        return values
+
+    return run
+
+
 AT_ONCE.add(randperm)
 AT_ONCE.update({
+    "normal.Tensor_Tensor": normal,
+    "normal.Tensor_float": normal,
+    "normal.float_Tensor": normal,
     "rand": numbers(uniforms),
     "randn": numbers(normals),
     "rand_like": numbers_like(uniforms),
