@@ -109,6 +109,9 @@ CHOSEN = {
         for way, k, dim, largest in (("", 5, 1, True), (" upwards", 32, -1, False), (" in columns", 3, 0, True))}),
     "cumsum_int64": lambda t, x: x.long().cumsum(0), "cumsum_int64 of int32": lambda t, x: x.int().t().cumsum(0),
     "cumsum_float32 of both parts": lambda t, x: t.view_as_real(t.complex(x, x.flip(0)).t().cumsum(1)),
+    **of_dtypes(FLOATS, 1, {
+        "spaced_{}": lambda t, x: t.linspace(x[0, 0].item(), x[0, 1].item(), 1 << 20, dtype=x.dtype),
+        "spaced_{} of an odd number to zero": lambda t, x: t.linspace(-x[0, 2].item(), 0, 600_001, dtype=x.dtype)}),
     "multiply_along_float64": lambda t, x: (x / 3).double().prod(1),
     "product_of_lines": lambda t, x: (x / 3).prod(1), "product_of_lines of all": lambda t, x: (1 + x / 1000).prod(),
     "moments_of_lines": lambda t, x: x.var(1), "moments_of_lines of all": lambda t, x: x.std(),

@@ -287,7 +287,7 @@ attention_blocks, attention_blocks_backward = (
 #: Convolutions without im2col, and products of matrices.
 correlate, weigh = Loop("correlate", wide=True), Loop("weigh", wide=True)
 product, product_transposed = (Loop(name, least=0, wide=True) for name in ("product", "product_transposed"))
-count = Loop("count", True)
+count, spaced = Loop("count", True), ByDType("spaced", True)
 FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
 sum_rows = ByDType("sum_rows", True)
 #: Which replace fifty passes each.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._base import loops
 from ...._dtype import FLOATING, DType, dtype_of_number, get_default_dtype
 from ...common.half import number_in
 from ...common.shapes import length
@@ -38,6 +39,7 @@ def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None, *opt
 
 
 EXACT = 1 << 23  #: integers that float32 holds, and whose products with float32 numbers are exact in float64
+PASSES = 16  #: of NumPy over numbers that are multiplied, added and rounded once
 LEAST = 2.0**-60  #: least step between numbers that are zero or normal in float32, apart from the ends
 
 
@@ -89,6 +91,9 @@ def spaced(start: Any, end: Any, step: Any, steps: int) -> np.ndarray:
 
 def of_both_ends(start: Any, end: Any, step: Any, steps: int, halfway: int) -> np.ndarray:
     """Compute ``spaced``, apart from the signs of zeros."""
+    if steps > MOST and (loop := loops.spaced.compiled(PASSES * steps, out := np.empty(steps, step.dtype))):
+        loop(out, start, end, step)
+        return out
     if step.dtype == np.float32 and steps <= EXACT and LEAST < abs(step) < np.inf:
         values = of_exact_sums(start, end, step, steps, halfway) if steps <= FEW else None
         values = rounded_once(start, end, step, steps, halfway) if values is None else values

@@ -6,7 +6,7 @@ from typing import Any
 
 from numba import njit
 
-from .writing import FLOATS, bits_of, f32, float_of, i32, i64, loop, wide_bits_of, wide_float_of
+from .writing import FLOATS, bits_of, f32, float_of, fma, i32, i64, loop, wide_bits_of, wide_float_of
 
 ZERO, HALF, ONE = f32(0), f32(0.5), f32(1)
 
@@ -75,3 +75,13 @@ of_each("nextafter", next_of(wide_bits_of, wide_float_of, i64, -1 << 63), 2, ("f
 of_each("lerp", lerp, 3, FLOATS)
 of_each("addcmul", lambda x, y, z, factor: x + y * factor * z, 4, (*FLOATS, "int32", "int64"))
 of_each("addcdiv", lambda x, y, z, factor: x + y * factor / z, 4, FLOATS)
+
+
+@loop("T[::1]", "T", "T", "T", of=FLOATS)
+def spaced(out: Any, start: Any, end: Any, step: Any) -> None:
+    """Count from both ends towards the middle, and round each number once."""
+    half = len(out) // 2
+    for i in range(half):
+        out[i] = fma(out.dtype.type(i), step, start)
+    for i in range(half, len(out)):
+        out[i] = fma(out.dtype.type(i - len(out) + 1), step, end)
