@@ -520,6 +520,41 @@ def test_the_determinant_of_a_singular_matrix_has_derivatives() -> None:
         assert_same(ours.detach(), theirs.detach(), rtol=1e-6, atol=1e-6, strides=False)
 
 
+@pytest.mark.parametrize(("n", "m", "k"), [(6, 4, 4), (6, 4, 2), (3, 3, 3), (1, 1, 1)])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_gradients_of_products_of_reflections_are_pytorchs(dtype: str, n: int, m: int, k: int) -> None:
+    """Also where a reflection is none, and by the gradients' own gradients."""
+    rng = np.random.default_rng(0)
+    matrix, scales, grad = (rng.standard_normal((2, *shape)).astype(dtype) for shape in ((n, m), (k,), (n, m)))
+    matrix, scales = matrix * (1 + 1j if dtype == "complex128" else 1), scales * (np.arange(k) != 1)
+
+    def gradients(lib: Any) -> list[Any]:
+        leaves = [lib.tensor(values, requires_grad=True) for values in (matrix, scales)]
+        first = lib.autograd.grad(lib.linalg.householder_product(*leaves), leaves, lib.tensor(grad), create_graph=True)
+        return [*first, *lib.autograd.grad([abs(g).square().sum() for g in first], leaves)]
+
+    for ours, theirs in zip(gradients(mindtorch), gradients(torch), strict=True):
+        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-9, atol=1e-9)
+
+
+def test_gradients_of_products_of_reflections_in_float32_are_those_of_float64() -> None:
+    rng = np.random.default_rng(1)
+    matrix, scales = rng.standard_normal((50, 6, 4)), rng.standard_normal((50, 4))
+
+    def gradients(dtype: str) -> Any:
+        leaves = [mindtorch.tensor(values.astype(dtype), requires_grad=True) for values in (matrix, scales)]
+        product = mindtorch.linalg.householder_product(*leaves)
+        return mindtorch.autograd.grad(product, leaves, mindtorch.ones_like(product))
+
+    for narrow, wide in zip(gradients("float32"), gradients("float64"), strict=True):
+        assert (abs(narrow - wide).flatten(1).amax(1) < 1e-5 * abs(wide).flatten(1).amax(1)).all()
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_fewer_scales_than_reflections_are_refused_by_a_product_with_them(left: bool) -> None:
+    assert_same_outcome(lambda t: t.ormqr(t.zeros(6, 4), t.zeros(2), t.zeros(6, 6), left))
+
+
 def test_outputs_that_have_no_gradient_do_not_require_one() -> None:
     for lib in LIBS:
         a = leaf(lib, 4, 3)

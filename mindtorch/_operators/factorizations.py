@@ -281,7 +281,8 @@ def meta_ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, 
     check(size >= tau.shape[-1] and size == self.shape[-2],
           lambda: f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2] and not less than "
                   f"tau.shape[-1], got other {list(other.shape)}, input {list(self.shape)}, tau {list(tau.shape)}")
-    check(tau.shape[-1] <= self.shape[-1], "torch.ormqr: tau.shape[-1] must be less than or equal to input.shape[-1]")
+    check(tau.shape[-1] == min(size, self.shape[-1]), lambda: "torch.ormqr: tau.shape[-1] must be equal to "
+          f"min(other.shape[{-2 if left else -1}], input.shape[-1])")
     check(other.ndim == self.ndim, lambda: "torch.ormqr: Expected other to have the same number of dimensions as "
           f"input, but got other.ndim equal to {other.ndim} and input.ndim is equal to {self.ndim}")
     for name, batch in ("tau", tau.shape[:-1]), ("other", batch_of(other)):
@@ -569,47 +570,30 @@ def _qr_grad(gQ: Any, gR: Any, Q: Any, R: Any) -> Tensor:
 
 
 def householder_product_grad(grad: Tensor, input: Tensor, tau: Any) -> Pair:
-    """Return the gradient of Q = H1 ... Hk with H = I - tau v v^H, from partial products."""
-    k = tau.shape[-1]
+    """Return the gradient of H1 ... Hk with H = I - tau v v^H by products of matrices: the reflections together are
+    I - V T V^H with T = D (I + S D)^-1, where D has tau on its diagonal and S is V^H V above it.
+    """
+    k, (n, m) = tau.shape[-1], input.shape[-2:]
     if not input.numel() or not tau.numel():
         return None, None
-    vectors = [_reflector(input, i) for i in range(k)]
-    partial = [_first_columns(input)]
-    for i in reversed(range(k)):
-        partial.append(_reflected(partial[-1], vectors[i], tau.narrow(-1, i, 1).unsqueeze(-1)))
-    g_columns, g_taus = [], []
-    for i in range(k):
-        v, t = vectors[i], tau.narrow(-1, i, 1).unsqueeze(-1)
-        product = partial[k - 1 - i]
-        left, right = adjoint(grad) @ v, adjoint(product) @ v  # gH = grad product^H is of rank k at most
-        gh_v, ghh_v = grad @ right, product @ left
-        g_columns.append(_below(-(conj(t) * gh_v + t * ghh_v), i))
-        g_taus.append(-(adjoint(v) @ gh_v).squeeze(-1))
-        grad = _reflected(grad, v, conj(t))
-    rest = [input.new_zeros((*input.shape[:-1], input.shape[-1] - k))] if input.shape[-1] > k else []
-    return cat([*g_columns, *rest], -1), cat(g_taus, -1)
+    rows, columns = tau.unsqueeze(-1), tau.unsqueeze(-2)
+    vectors = input.narrow(-1, 0, k).tril(-1) + _first_columns(input, n, k)
+    products, one = (adjoint(vectors) @ vectors).triu(1), _first_columns(input, k, k)
+    inverse = solve_triangular(products * columns + one, one, True, True, True)
+    t, first = rows * inverse, vectors.narrow(-2, 0, m)
+    through = -(adjoint(vectors) @ grad)
+    g_t = through @ first
+    g_inverse = -(adjoint(inverse) @ (conj(rows) * g_t) @ adjoint(inverse))
+    g_products = (g_inverse * conj(columns)).triu(1)
+    g_vectors = vectors @ (g_products + adjoint(g_products)) - grad @ first @ adjoint(t)
+    g_vectors = g_vectors + widened(adjoint(through) @ t, n, k)
+    g_tau = (g_t * conj(inverse)).sum(-1) + (conj(products) * g_inverse).sum(-2)
+    return widened(g_vectors.tril(-1), n, m), g_tau
 
 
-def _reflector(x: Any, i: int) -> Any:
-    """Return the vector of a reflection as a column: zeros, a one, and the matrix's elements below the diagonal."""
-    n = x.shape[-2]
-    head = x.new_tensor([0.0] * i + [1.0]).unsqueeze(-1).expand((*x.shape[:-2], i + 1, 1))
-    return cat([head, x.narrow(-1, i, 1).narrow(-2, i + 1, n - i - 1)], -2)
-
-
-def _below(column: Any, i: int) -> Any:
-    """Return a column without its elements on and above the diagonal."""
-    n = column.shape[-2]
-    return cat([column.new_zeros((*column.shape[:-2], i + 1, 1)), column.narrow(-2, i + 1, n - i - 1)], -2)
-
-
-def _first_columns(x: Any) -> Any:
-    n, m = x.shape[-2:]
+def _first_columns(x: Any, n: int, m: int) -> Any:
+    """Return the first columns of identity matrices like ``x``, in its batch's shape."""
     return diagonal_matrix(x.new_ones((*x.shape[:-2], n))).narrow(-1, 0, m)
-
-
-def _reflected(x: Any, v: Any, t: Any) -> Any:
-    return x - t * (v @ (adjoint(v) @ x))
 
 
 def ormqr_grad(grad: Any, self: Any, input2: Any, input3: Any, left: bool, transpose: bool) -> tuple[Any, Any, Any]:

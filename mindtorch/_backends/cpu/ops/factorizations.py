@@ -378,8 +378,9 @@ def householder_product(a: ndarray, tau: ndarray) -> ndarray:
     if not tau.shape[-1]:
         out[...] = np.eye(*a.shape[-2:], dtype=a.dtype)
         return out
-    return by_lapack("ungqr" if a.dtype.kind == "c" else "orgqr", lambda orgqr, a, tau: orgqr(a, tau[:, 0])[:1],
-                     (out,), a, tau[..., None])[0]
+    work = 64 * a.shape[-1]  # for as many columns at once
+    return by_lapack("ungqr" if a.dtype.kind == "c" else "orgqr",
+                     lambda orgqr, a, tau: orgqr(a, tau[:, 0], lwork=work)[:1], (out,), a, tau[..., None])[0]
 
 
 def ormqr(a: ndarray, tau: ndarray, other: ndarray, left: bool = True, transpose: bool = False) -> ndarray:
