@@ -254,7 +254,7 @@ def run(task: Task, roots: Sequence[Edge], gradients: Sequence[Any], own: bool, 
     arrived: list[Any]  # the node's incoming gradients; if there is only one, ``own`` holds of it
     ready: list[tuple[int, Node, list[Any], bool]]  # a heap
     joins: dict[Node, int] | None  # counted at the first node with several edges: before it there is a chain
-    watched, captures = seen or task.narrowed is not None or AnomalyMode.enabled, task.captures
+    watched, captures = seen or create_graph or task.narrowed is not None or AnomalyMode.enabled, task.captures
     joins, buffers, ready = task.joins, Buffers(), []
     task.node, arrived = at_root(task, *roots[0], gradients[0]) if len(roots) == 1 else (task, [*gradients])
     while True:
@@ -346,7 +346,7 @@ def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool
         gradients = hooks.run_pre_hooks(gradients)
     arrived = tuple(gradients) if hooks is not None and hooks.post else ()
     seen = any(g is not None and is_seen(g) for g in gradients)
-    results = in_cpp(node.apply)(gradients) if seen else node.apply(gradients)
+    results = in_cpp(node.apply)(gradients) if seen or create_graph else node.apply(gradients)
     if seen or (hooks is not None and hooks.post):
         for position, target, number in node._links:
             if results[position] is not None:

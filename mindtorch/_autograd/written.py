@@ -51,6 +51,7 @@ from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, INFERENCE
 from .._dispatch.local import local
 from .._dispatch.schema import REQUIRED
+from .._dispatch.schemas import registry
 from .._dtype import FLOATING
 from .anomaly import AnomalyMode
 from .node import new, next_sequence_nr
@@ -63,6 +64,8 @@ FACTS = {
 }
 #: The node of a tensor, rebuilt if it is a view whose memory was written since.
 SOURCE = "{0}._grad_fn if {0}._base is None or {0}._attr_version == {0}._version_counter[0] else {0}.grad_fn"
+#: Operators whose overload for numbers has a node of its own, which C++ chooses and Python does not.
+BY_NUMBER = {f"{name}.Tensor": f"{name}.Scalar" for name in ("add", "sub", "mul", "div")}
 #: The names that all generated functions use.
 NAMES: dict[str, Any] = {
     "AnomalyMode": AnomalyMode, "AUTOGRAD": AUTOGRAD, "FLOATING": FLOATING, "HOST": HOST, "INFERENCE": INFERENCE,
@@ -72,7 +75,7 @@ NAMES: dict[str, Any] = {
 }
 #: The generated functions' own variables.
 OWN = frozenset({"rest", "inner", "record_any", "mask", "links", "source", "edge", "node", "node_class", "plan",
-                 "plans", "plan_of", "finish", "check_refused", "result", "array", "dtype", "hooks"})
+                 "plans", "plan_of", "finish", "check_refused", "by_number", "result", "array", "dtype", "hooks"})
 
 
 def function(name: str, of: str, lines: Iterable[str], **names: Any) -> Callable[..., Any]:
@@ -200,8 +203,12 @@ def recording(found: Any) -> Callable[..., Callable[..., Any]]:
                      f"        links {add} ({number}, source, {name}._output_nr),",
                      f"    elif (edge := {name}._leaf_edge()) is not None:",
                      f"        links {add} ({number}, *edge),"]
-        look += ["if not mask:", f"    return inner({given.call})",
-                 "if AnomalyMode.enabled:", f"    return record_any({given.call})",
+        look += ["if not mask:", f"    return inner({given.call})"]
+        if found.op.name in BY_NUMBER:  # formulas call the overload for numbers
+            names["by_number"] = registry[BY_NUMBER[found.op.name]].call
+            look += [f"if {given.names[1]}.__class__ not in TENSOR_TYPES and local.formula:",
+                     f"    return by_number({given.call})"]
+        look += ["if AnomalyMode.enabled:", f"    return record_any({given.call})",
                  "node = new(node_class)",
                  "node._order, node._links = next_sequence_nr(), links",
                  "node.plan = plan = plans.get(mask) or plan_of(mask)",

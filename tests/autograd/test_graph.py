@@ -196,6 +196,20 @@ def test_an_overload_for_numbers_has_a_node_of_its_own(t, name):
     assert x.grad.tolist() == [{"add": 1, "sub": 1, "mul": 2, "div": 0.5}[name]] * 2
 
 
+@pytest.mark.parametrize("name", [
+    "log2", "log1p", "sqrt", "rsqrt", "tan", "atan", "erf", "erfinv", "expm1", "exp2", "var", "std", "erfc"])
+def test_graphs_of_formulas_multiply_by_numbers_as_cpp_does(name):
+    def names(node, depth):
+        return node and (node.name(), [depth and names(below, depth - 1) for below, _ in node.next_functions])
+
+    def graph(t):
+        x = t.tensor([0.25, 0.5], requires_grad=True)
+        out = getattr(t, name)(x)
+        return names(t.autograd.grad(out, x, t.ones_like(out).requires_grad_(), create_graph=True)[0].grad_fn, 2)
+
+    assert graph(mindtorch) == graph(torch)
+
+
 @BOTH
 def test_saved_integers_are_unsigned_and_saved_numbers_are_not(t):
     a, negative = t.ones(2, 3, requires_grad=True), 2**64 - 1
