@@ -22,6 +22,7 @@ import mindtorch
 from mindtorch._backends import random as _random
 from mindtorch._backends.random import Generator, integers, numerics, rejection, sampling
 from mindtorch._backends.random.laws import draw
+from tests.both import assert_same_outcome
 from tests.support import torch
 
 SIZES = (1, 2, 3, 15, 16, 17, 31, 100, 1000, 4097, 99_999, 100_000)
@@ -244,6 +245,11 @@ def test_multinomial_draws_single_samples_alike_with_and_without_replacement() -
     p = torch.rand(4, 6)
     assert_equal(sampling.multinomial(g, p.numpy(), 1, True), torch.multinomial(p, 1, True, generator=h))
     assert_same_state(g, h)
+
+
+@pytest.mark.parametrize("replacement", [False, True])
+def test_multinomial_of_no_rows_draws_nothing(replacement: bool) -> None:
+    assert_same_outcome(lambda lib: lib.multinomial(lib.zeros(0, 3), 2, replacement))
 
 
 def test_multinomial_draws_keys_in_the_order_of_memory() -> None:

@@ -220,9 +220,9 @@ def multinomial(generator: Generator, probabilities: np.ndarray, n: int, replace
     probability 0) come in the order of their index. Raises RuntimeError for negative, infinite or nan probabilities, or
     a row of zeros.
     """
-    if not (probabilities.min() >= 0 and probabilities.max() < np.inf):
+    if not (probabilities.min(initial=0) >= 0 and probabilities.max(initial=0) < np.inf):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if not probabilities.sum(axis=1).min() > 0:
+    if not probabilities.sum(axis=1).min(initial=1) > 0:
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if replacement and n > 1:
         return _multinomial_with_replacement(generator, probabilities, n)
