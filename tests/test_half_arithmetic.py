@@ -58,6 +58,18 @@ def test_the_larger_and_the_smaller_of_halves_are_those_of_extreme_numbers(progr
     assert_same_outcome(program)
 
 
+@each_program(*[lambda t, dtype=dtype, call=call: call(t, *[
+    (t.arange(count * other) % 97 - 48).reshape(count, other).to(getattr(t, dtype)) for count, other in (
+        (1100, 1), (1, 1000), (1100, 1000))])
+    for dtype in ("float16", "bfloat16") for call in (
+        lambda t, x, y, z: t.hypot(x, y), lambda t, x, y, z: z + y[0], lambda t, x, y, z: z.t() - x[:, 0],
+        lambda t, x, y, z: x < y, lambda t, x, y, z: t.addcmul(z, x, y), lambda t, x, y, z: t.where(z > 1, x, y),
+        lambda t, x, y, z: t.add(z.reshape(11, 100, 1000).permute(2, 0, 1), x.reshape(11, 100), alpha=2),
+        lambda t, x, y, z: t.lerp(z, y, 0.25))])
+def test_many_halves_of_which_some_broadcast_are_computed_in_parts(program: Program) -> None:
+    assert_same_outcome(program)
+
+
 @each_program(*[lambda t, dtype=dtype, call=call: call(t, t.tensor([1.5, -0.75, 0.25, -2.0] * 5000, dtype=dtype(t)))
                 for dtype in (lambda t: t.float16, lambda t: t.bfloat16) for call in (
                     lambda t, x: t.autograd.grad(t.nn.functional.elu(x.requires_grad_(), 1.5), x, x.detach()),

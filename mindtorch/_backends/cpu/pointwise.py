@@ -24,7 +24,7 @@ from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, as_vectors, compute, each_block, least_of
 from ..common.broadcasts import LEAST, repeats_of, with_long_rows
 from ..common.elements import Looped
-from ..common.half import FEW, SLOW, converted, number_in, ways_of
+from ..common.half import FEW, SLOW, convert, converted, number_in, ways_of
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
 from .ops.comparison import at_most, clamp
@@ -157,6 +157,8 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
             function, rest = of_few, ()
         is_new = (looped or of_few is not None or (widened and spec.dtype.itemsize == 2)
                   or isinstance(function, np.ufunc))
+        if widened and size >= LARGE:
+            return Settled(in_parts(function, changes, rest, spec), False)
         run, of_arrays = by_row(op, function, changes, len(operands), rest, spec, is_new)
         if tabled and sum(of_tensor) == 1 and dtype in HALVES and not (alike and native) and (
                 operands[place := of_tensor.index(True)]._dtype is dtype and op.name not in OF_COUNTS):
@@ -275,6 +277,35 @@ def changing(forms: Ints, few: bool, contiguous: bool, alone: bool, is_new: bool
     made: Callable[..., tuple[Rows, Rows]] = define(
         "make", source.strip(), f"{__file__}: {', '.join(changed)} {few} {contiguous} {alone} {is_new}", space)
     return made
+
+
+def in_parts(function: Rows, changes: dict[int, Any], rest: tuple[Any, ...], spec: Spec) -> Rows:
+    """Return a function that computes many elements of half precision row by row, after the given changes of operands:
+    what broadcasts is small, and what is wide stays in the cache.
+    """
+    shape, size = spec.shape or (), prod(spec.shape or ())
+    ndim, found = len(shape), None if spec.stride is None else order_of(shape, spec.stride)
+    turn = None if found is None else found[0]
+
+    def run(*arrays: Any) -> Tensor:
+        out = empty_tensor(spec)
+        target: Any = out._array
+        if turn is not None:
+            target = target.transpose(turn)
+            arrays = tuple([array.reshape((1,) * (ndim - array.ndim) + array.shape).transpose(turn)
+                            if array.__class__ is ndarray and array.ndim else array for array in arrays])
+        whole = [array.__class__ is not ndarray or array.ndim < ndim or array.shape[0] == 1 for array in arrays]
+
+        def work(at: slice) -> None:
+            given = [array if alone else array[at] for array, alone in zip(arrays, whole, strict=True)]
+            for i, way in changes.items():
+                given[i] = reduce(converted, way, given[i]) if way.__class__ is tuple else way
+            convert(np.asarray(function(*given, *rest)), target[at])
+
+        each_block(work, len(target), max(SMALL * len(target) // size, 1), 2 * size)
+        return out
+
+    return lambda *arrays: computed(run, arrays)
 
 
 def into_new(ufunc: np.ufunc, changes: dict[int, Any], spec: Spec) -> Rows:
