@@ -24,6 +24,7 @@ from .reduction import FEW, maximum, minimum
 from .sums import ONES
 
 Array = np.ndarray
+dense: Any = np.ascontiguousarray
 #: Least rows computed at a time with a causal mask; half the scores make up a block there.
 ROWS = 32
 #: Least number of passes over the scores.
@@ -192,8 +193,8 @@ def flash(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_cau
         def by_blocks(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_causal: bool = False,
                       attn_mask: None = None) -> tuple[Array, Array]:
             out, logsumexp = np.empty(of_query, dtype), np.empty(of_query[:2], dtype)
-            blocks(query.reshape(of_query), key.reshape(of_key), value.reshape(of_value), NO_MASKS, factor, is_causal,
-                   out, logsumexp)
+            blocks(dense(query).reshape(of_query), dense(key).reshape(of_key), dense(value).reshape(of_value), NO_MASKS,
+                   factor, is_causal, out, logsumexp)
             return out.reshape(shape), logsumexp.reshape(shape[:3])
 
         return by_blocks
@@ -400,12 +401,12 @@ def flash_gradients(grad: Array, query: Array, key: Array, value: Array, out: Ar
 
     def by_loop(grad: Array, query: Array, key: Array, value: Array, out: Array, logsumexp: Array, dropout_p: float,
                 is_causal: bool, attn_mask: None = None) -> tuple[Array, ...]:
-        sums = logsumexp.reshape(of_sums)
+        sums = dense(logsumexp).reshape(of_sums)
         if not (line := sums.ravel()).dot(line) < SAFE**4:
             return flash_backward(grad, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale)
         made = [np.empty(shape, dtype) for shape in (of_query, of_key, of_value)]
-        loop(query.reshape(of_query), key.reshape(of_key), value.reshape(of_value), NO_MASKS, factor, is_causal,
-             grad.reshape(of_grad), out.reshape(of_out), sums, *made)
+        loop(dense(query).reshape(of_query), dense(key).reshape(of_key), dense(value).reshape(of_value), NO_MASKS,
+             factor, is_causal, dense(grad).reshape(of_grad), dense(out).reshape(of_out), sums, *made)
         return tuple([array.reshape(shape) for array, shape in zip(made, shapes, strict=True)])
 
     return by_loop
