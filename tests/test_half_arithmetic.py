@@ -65,7 +65,7 @@ def test_the_larger_and_the_smaller_of_halves_are_those_of_extreme_numbers(progr
         lambda t, x, y, z: t.hypot(x, y), lambda t, x, y, z: z + y[0], lambda t, x, y, z: z.t() - x[:, 0],
         lambda t, x, y, z: x < y, lambda t, x, y, z: t.addcmul(z, x, y), lambda t, x, y, z: t.where(z > 1, x, y),
         lambda t, x, y, z: t.add(z.reshape(11, 100, 1000).permute(2, 0, 1), x.reshape(11, 100), alpha=2),
-        lambda t, x, y, z: t.lerp(z, y, 0.25))])
+        lambda t, x, y, z: t.lerp(z, y, 0.25), lambda t, x, y, z: z[None] + y, lambda t, x, y, z: z[:, None] * y)])
 def test_many_halves_of_which_some_broadcast_are_computed_in_parts(program: Program) -> None:
     assert_same_outcome(program)
 

@@ -285,16 +285,15 @@ def in_parts(function: Rows, changes: dict[int, Any], rest: tuple[Any, ...], spe
     """
     shape, size = spec.shape or (), prod(spec.shape or ())
     ndim, found = len(shape), None if spec.stride is None else order_of(shape, spec.stride)
-    turn = None if found is None else found[0]
+    order = range(ndim) if found is None else found[0]
+    turn = sorted(order, key=lambda d: shape[d] == 1)  # so that a batch of one is computed in parts, too
 
     def run(*arrays: Any) -> Tensor:
         out = empty_tensor(spec)
-        target: Any = out._array
-        if turn is not None:
-            target = target.transpose(turn)
-            arrays = tuple([array.reshape((1,) * (ndim - array.ndim) + array.shape).transpose(turn)
-                            if array.__class__ is ndarray and array.ndim else array for array in arrays])
-        whole = [array.__class__ is not ndarray or array.ndim < ndim or array.shape[0] == 1 for array in arrays]
+        target: Any = out._array.transpose(turn)  # type: ignore[union-attr]
+        arrays = tuple([array.reshape((1,) * (ndim - array.ndim) + array.shape).transpose(turn)
+                        if array.__class__ is ndarray and array.ndim else array for array in arrays])
+        whole = [array.__class__ is not ndarray or not array.ndim or array.shape[0] == 1 for array in arrays]
 
         def work(at: slice) -> None:
             given = [array if alone else array[at] for array, alone in zip(arrays, whole, strict=True)]
