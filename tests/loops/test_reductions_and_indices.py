@@ -45,6 +45,17 @@ def in_units(x: Any) -> Any:
     return x / x.abs().amax(0)
 
 
+def pooled(t: Any, x: Any, function: str, *args: Any, **settings: Any) -> Any:
+    """Return maxima of windows over images, and their places."""
+    found = again(lambda x: getattr(t.nn.functional, function)(x, *args, return_indices=True, **settings), x)
+    return t.stack([part.double().nan_to_num(99) for part in found])
+
+
+def with_nan(x: Any) -> Any:
+    """Put NaN in place of the largest floats."""
+    return x.masked_fill(x >= 8, float("nan")) if x.is_floating_point() else x
+
+
 def of_dtypes(dtypes: str, scale: float, calls: dict[str, Any]) -> dict[str, Any]:
     """Return calls of lines, times a factor, in each of some dtypes, which their names have for ``{}``."""
     return {name.format(dtype): lambda t, x, dtype=dtype, call=call: call(t, (x * scale).to(getattr(t, dtype)))
@@ -93,6 +104,27 @@ CHOSEN = {
             places(t, x)[0], x, t.arange(0, 640, 7), padding_idx=3, mode="mean"),
         "sum_bags_{} of weighted rows": lambda t, x: t.nn.functional.embedding_bag(
             places(t, x)[0], x, t.arange(0, 640, 7), mode="sum", per_sample_weights=x[1])}),
+    **of_dtypes(f"{INTEGERS} {FLOATS} float16 bfloat16", 1, {
+        "maxima_{}": lambda t, x: pooled(
+            t, with_nan(x.round())[:16].view(2, 4, 32, 40), "max_pool2d", (3, 2), 2, 1, 2, True),
+        "maxima_{} of a transposed volume": lambda t, x: pooled(
+            t, x[:8].round().view(4, 16, 10, 8).mT, "max_pool3d", 2),
+        "maxima_{} of lines": lambda t, x: pooled(t, x[:3], "max_pool1d", 3, 2, 1),
+        "maxima_{} of channels last": lambda t, x: pooled(
+            t, x[:16].view(2, 32, 40, 4).permute(0, 3, 1, 2), "max_pool2d", 2)}),
+    **of_dtypes(f"{FLOATS} float16 bfloat16", 1, {
+        "maxima_{} of threads": lambda t, x: pooled(t, x[:400].view(4, 100, 640), "adaptive_max_pool2d", (9, 7)),
+        "maxima_{} of regions": lambda t, x: pooled(
+            t, with_nan(x.round())[:16].view(8, 32, 40), "adaptive_max_pool2d", (5, 7)),
+        "maxima_{} of regions of volumes": lambda t, x: pooled(
+            t, x[:8].view(4, 16, 10, 8).transpose(0, 3), "adaptive_max_pool3d", (5, 3, 2))}),
+    **of_dtypes(FLOATS, 1, {
+        "maxima_{} of fractions": lambda t, x: pooled(
+            t, with_nan(x.round())[:16].view(2, 4, 32, 40).mT, "fractional_max_pool2d", 3, (17, 9),
+            _random_samples=(x[20, :16].abs() / 10).view(2, 4, 2)),
+        "maxima_{} of fractions of volumes": lambda t, x: pooled(
+            t, x[:8].view(2, 4, 10, 8, 8), "fractional_max_pool3d", (2, 3, 1), (5, 1, 4),
+            _random_samples=(x[20, :24].abs() / 10).view(2, 4, 3))}),
     **{f"sample_{dtype} {mode} {padding}": lambda t, x, dtype=dtype, mode=mode, padding=padding: again(
         t.nn.functional.grid_sample, (x[:16] / 40).view(2, 4, 32, 40).to(getattr(t, dtype)),
         (x[20:28] / 3).view(2, 32, 40, 2).to(getattr(t, dtype)), mode, padding, False)

@@ -271,6 +271,7 @@ floor_divide, trunc_divide = ByDType("floor_divide", True, "fdeE"), ByDType("tru
 #: Which replace a hundred passes, or a slow function of SciPy.
 polynomial, digamma = ByDType("polynomial", waits=True), ByDType("digamma", waits=True)
 multiply_along = ByDType("multiply_along", True, "d")
+maxima, fractional_ends = ByDType("maxima", True, "fdileE"), ByDType("fractional_ends", True)  #: of windows
 cumulative_extreme, searchsorted, top_of_lines = (
     ByDType(name, True, "fdil") for name in ("cumulative_extreme", "searchsorted", "top_of_lines"))
 sum_losses = ByDType("sum_losses", least=SOME)

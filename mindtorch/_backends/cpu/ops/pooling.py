@@ -13,18 +13,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...._base import loops
 from ...._base.determinism import alert_not_deterministic
 from ...._storage import allocate
-from ...common.blocks import BLOCK, LARGE, each_block
+from ...common.blocks import BLOCK, LARGE, SMALL, each_block
+from ...common.half import converted
 from ...common.shapes import places
 from ..along import taken_along
-from ..precision import is_half, to_opmath
+from ..precision import is_half, narrowed, to_opmath
 from ..rows import MOST, Prepared, by_matrix
 from ..taps import region_places, region_sums, regions
 from ..windows import Array, Ints, keys_of_positions, middle, padded, room
 from . import AT_ONCE, CPU_KERNELS
 from .sums import mean
 from .writes import extreme, scatter_add_
+
+#: Where windows begin and end along a dimension: for all planes, or for each one.
+Ends = tuple[Array, Array]
+CALL = 1 << 11  #: elements that NumPy computes in the time that it takes to be called
 
 
 class Window(NamedTuple):
@@ -61,6 +67,24 @@ class Window(NamedTuple):
         """Return the elements at each window offset; ``value`` in the padding."""
         wide = self.padded(x, value)
         return [wide[key] for key in self.keys()]
+
+    def steps(self) -> list[list[Any]]:
+        """Return an index for each offset along a dimension, for one dimension after the other."""
+        return [[(..., slice(k * d, k * d + (n - 1) * step + 1, step), *(slice(None),) * (len(self.size) - 1 - axis))
+                 for k in range(length)]
+                for axis, (n, length, step, d) in enumerate(
+                    zip(self.out, self.kernel, self.stride, self.dilation, strict=True))]
+
+    def by_loop(self, otherwise: Callable[..., Any], x: Array) -> Callable[..., Any]:
+        """Return the function of the maxima of all windows; ``otherwise`` computes them, too, and many floats faster.
+        """
+        if x.dtype.char in "fd" and x.size > SMALL:
+            return otherwise
+        ends = []
+        for n, o, k, s, p, d, _ in zip(*self, strict=True):
+            start = np.arange(o) * s - p
+            ends.append((start + d * np.maximum(-(start // d), 0), np.minimum(start + (k - 1) * d + 1, n)))
+        return by_loop(otherwise, x, ends, prod(self.kernel), self.dilation)
 
 
 # -- maxima ------------------------------------------------------------------------------------------------------------
@@ -99,15 +123,61 @@ def numbered(size: Ints) -> Array:
     return np.arange(prod(size)).reshape(size)
 
 
+def looped(x: Array, out: Ints, taps: int, step: Ints) -> Callable[..., Any] | None:
+    """Return the function from an array, and where its windows of about so many ``taps`` begin and end, to their maxima
+    and the places of these: a loop's. It returns None until the loop is compiled.
+    """
+    dims, kind = len(out), x.dtype
+    fill, lead = (1,) * (3 - dims), x.shape[:x.ndim - dims]
+    of_volumes, of_windows = (prod(lead), *fill, *x.shape[x.ndim - dims:]), (prod(lead), *fill, *out)
+    bits, work = np.dtype(np.uint16) if is_half(x) else kind, taps * max(2 * prod(of_windows), CALL)
+    steps, shape, index = np.array((*fill, *step)), (*lead, *out), np.dtype(np.int64)
+    block, dense = max(BLOCK * prod(lead) // work, 1) if work >= LARGE else 0, x.flags.c_contiguous
+    if not x.size or kind.char not in loops.maxima.loops:
+        return None
+
+    def run(x: Array, *ends: Array) -> Any:
+        if not dense:
+            x = np.ascontiguousarray(x)
+        if (loop := loops.maxima.compiled(work, x)) is None:
+            return None
+        volumes, best = x.view(bits).reshape(of_volumes), allocate(of_windows, bits)
+        found = allocate(of_windows, index)
+        if block:
+            each_block(lambda part: loop(volumes[part], *[row[part] if len(row) > 1 else row for row in ends], steps,
+                                         best[part], found[part]), len(volumes), block, work)
+        else:
+            loop(volumes, *ends, steps, best, found)
+        return best.view(kind).reshape(shape), found.reshape(shape)
+
+    return run
+
+
+def by_loop(otherwise: Callable[..., Any], x: Array, ends: Sequence[Ends], taps: int,
+            step: Ints = (1, 1, 1)) -> Callable[..., Any]:
+    """Return the function of arrays that computes ``otherwise`` until the loop is compiled, if all windows hold an
+    element.
+    """
+    out, most = tuple([len(begin) for begin, _ in ends]), max([len(begin) for begin, _ in ends])
+    loop = looped(x, out, taps, step[:len(ends)])
+    if loop is None or any((begin >= end).any() for begin, end in ends):
+        return otherwise
+    rows = [np.full((1, 3, most), value) for value in (0, 1)]
+    for d, pair in enumerate(ends, 3 - len(ends)):
+        for row, line in zip(rows, pair, strict=True):
+            row[0, d, :len(line)] = line
+    return lambda x: otherwise(x) if (found := loop(x, *rows)) is None else found
+
+
 class Few:
     """The maxima of windows over few elements, which are taken side by side. ``parts`` are as in ``greatest``."""
 
     @classmethod
-    def of(cls, x: Array, out: Ints, parts: Sequence[Array]) -> Few | None:
+    def of(cls, x: Array, out: Ints, parts: Sequence[Array], most: int = MOST >> 2) -> Few | None:
         """Return None for many elements, or a window without any."""
         table = np.stack([part.ravel() for part in parts], 1)
         lines, half = prod(x.shape[:-len(out)]) * len(table), is_half(x)
-        few = 0 < lines * table.shape[1] <= MOST and (half or x.dtype.kind in "iuf")
+        few = 0 < lines * table.shape[1] <= most and (half or x.dtype.kind in "iuf")
         return cls(x, out, table, lines, half) if few and (table.max(1) >= 0).all() else None
 
     def __init__(self, x: Array, out: Ints, table: Array, lines: int, half: bool) -> None:
@@ -181,9 +251,18 @@ def max_pool(dims: int) -> Prepared:
 
     def prepare(x: Array, *settings: Any) -> Any:
         window, numbers, row = settled(x.shape[-dims:], *settings)
-        return row if (few := Few.of(x, window.out, numbers)) is None else few.before(row)
+        few = Few.of(x, window.out, numbers)
+        return window.by_loop(row, x) if few is None else few.before(row)
 
     return Prepared(prepare, plain=plain)
+
+
+def over_regions(otherwise: Callable[..., Any], x: Array, out: Ints) -> Callable[..., Any]:
+    """Return the function of maxima of regions."""
+    size = x.shape[-len(out):]
+    tables = [region_places(n, o)[0] for n, o in zip(size, out, strict=True)]
+    return by_loop(otherwise, x, [(table[:, 0], table[:, -1] + 1) for table in tables],
+                   prod([table.shape[1] for table in tables]))
 
 
 def adaptive_max_pool(dims: int) -> Prepared:
@@ -219,7 +298,7 @@ def adaptive_max_pool(dims: int) -> Prepared:
         size = x.shape[-dims:]
         taps = prod([region_places(n, o)[0].shape[1] for n, o in zip(size, output_size, strict=True)])
         if x.size > MOST and prod(output_size) < taps:
-            return by_region(size, output_size)
+            return over_regions(by_region(size, output_size), x, output_size)
         keys, numbers = settled(x, output_size)
         maxima = greatest(numbers)
 
@@ -227,29 +306,47 @@ def adaptive_max_pool(dims: int) -> Prepared:
             x = to_opmath(x)
             return maxima([x[key] for key in keys])
 
-        return row if (few := Few.of(x, output_size, numbers)) is None else few.before(row)
+        few = Few.of(x, output_size, numbers)
+        return over_regions(row, x, output_size) if few is None else few.before(row)
 
     return Prepared(prepare)
 
 
 def highest(dims: int) -> Callable[..., Any]:
-    """Return a function that prepares maxima without their indices (``max_pool1d``), one offset after the other."""
+    """Return a function that prepares maxima without their indices (``max_pool1d``), along one dimension after the
+    other.
+    """
     def prepare(x: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), *rest: Any) -> Any:
         window = Window.over(x.shape[-dims:], kernel_size, stride, padding, *(*rest, *((1,), False)[len(rest):])[::-1])
-        first, *others = window.keys()
-        if x.size <= MOST and (few := Few.of(x, window.out, window.parts(numbered(window.size), -1))) is not None:
+        if x.size <= MOST and (few := Few.of(x, window.out, window.parts(numbered(window.size), -1), MOST)) is not None:
             return few.values
-        if x.dtype.char not in "fd" or x.size >= LARGE:
-            return None
+        steps, block = window.steps(), max(SMALL // max(prod(window.size), 1), 1)
+        shape, least = (*x.shape[:-dims], *window.out), extreme(False, x.dtype)
 
-        def run(x: Array) -> Array:
-            x = x if window.wide == window.size else window.padded(x, -np.inf)
-            best: Array = x[first].copy()
-            for key in others:
-                np.maximum(best, x[key], out=best)
-            return best
+        def highest(x: Array) -> Array:
+            x = to_opmath(x)
+            x = x if window.wide == window.size else window.padded(x, least)
+            for first, *others in steps:
+                best = np.maximum(x[first], x[others[0]]) if others else x[first]
+                for key in others[1:]:
+                    np.maximum(best, x[key], out=best)
+                x = best
+            return x
 
-        return run
+        def in_blocks(x: Array) -> Array:
+            out = allocate(shape, x.dtype)
+            planes, results = x.reshape(-1, *window.size), out.reshape(-1, *window.out)
+
+            def work(some: slice) -> None:
+                best = highest(planes[some])
+                results[some] = converted(best, x.dtype)
+
+            each_block(work, len(planes), block, x.size)
+            return out
+
+        if x.size > SMALL:
+            return in_blocks
+        return narrowed(highest, x) if is_half(x) else highest
 
     return prepare
 
@@ -271,17 +368,15 @@ def fractional_starts(size: int, kernel: int, out: int, samples: Array) -> Array
     step = dtype(size - kernel) / dtype(out - 1)
     number = np.arange(out - 1, dtype=dtype)
     starts = ((number + samples[:, None]) * step).astype(np.intp) - (samples * step).astype(np.intp)[:, None]
-    return np.concatenate([starts, np.full((len(samples), 1), size - kernel)], 1)
+    return np.concatenate([np.clip(starts, 0, size - kernel), np.full((len(samples), 1), size - kernel)], 1)
 
 
-def fractional_max_pool(dims: int) -> Callable[..., Any]:
+def fractional_max_pool(dims: int) -> Prepared:
+    order = (1, 0) if dims == 2 else (0, 1, 2)  # ATen's order of the samples
+
     def row(self: Array, kernel_size: Ints, output_size: Ints, random_samples: Array) -> tuple[Array, Array]:
-        x, samples, size = to_opmath(self), to_opmath(random_samples), self.shape[-dims:]
-        batch = self.shape[0] if self.ndim == dims + 2 else 1
-        channels = self.shape[-dims - 1]
-        samples = samples[:batch, :channels].reshape(batch * channels, dims)
+        x, samples, size = to_opmath(self), samples_of(self, random_samples), self.shape[-dims:]
         steps = [prod(size[d + 1:]) for d in range(dims)]
-        order = (1, 0) if dims == 2 else (0, 1, 2)  # ATen's order of the samples
         starts = [fractional_starts(n, k, o, samples[:, order[d]])
                   for d, (n, k, o) in enumerate(zip(size, kernel_size, output_size, strict=True))]
         corners: Any = 0
@@ -290,18 +385,33 @@ def fractional_max_pool(dims: int) -> Callable[..., Any]:
             corners = corners + start.reshape(line) * steps[d]
         offsets = [sum(a * s for a, s in zip(at, steps, strict=True)) for at in product(*map(range, kernel_size))]
         shape, planes = (*self.shape[:-dims], *output_size), np.arange(0, x.size, prod(size)).reshape(-1, *[1] * dims)
-        if corners.size * len(offsets) <= MOST:  # few calls of NumPy, whose first NaN counts
-            numbers = np.add.outer(corners, offsets)
-            elements = x.take(numbers + planes[..., None])
-            at = elements.argmax(-1).ravel()
-            at += np.arange(0, elements.size, len(offsets))
-            if not has_nan(best := elements.take(at)):
-                return best.reshape(shape), numbers.take(at).reshape(shape)
         numbers = [corners + offset for offset in offsets]
         best, at = greatest(numbers)([x.take(number + planes) for number in numbers])
         return best.reshape(shape), at.reshape(shape)
 
-    return row
+    def samples_of(x: Array, samples: Array) -> Array:
+        batch = x.shape[0] if x.ndim == dims + 2 else 1
+        found: Array = to_opmath(samples)[:batch, :x.shape[-dims - 1]].reshape(-1, dims)
+        return found
+
+    def prepare(x: Array, kernel_size: Ints, output_size: Ints, samples: Array) -> Any:
+        if (loop := looped(x, output_size, prod(kernel_size), (1,) * dims)) is None:
+            return None
+        planes, most, lead = prod(x.shape[:-dims]), max(output_size), 3 - dims
+        settings = *map(np.array, (order, x.shape[-dims:], kernel_size, output_size)),
+        work = planes * sum(output_size) + 16 * CALL
+
+        def run(x: Array, kernel_size: Ints, output_size: Ints, random_samples: Array) -> tuple[Array, Array]:
+            samples, found = np.ascontiguousarray(samples_of(x, random_samples)), None
+            if (place := loops.fractional_ends.compiled(work, samples)) is not None:
+                begin, end = np.zeros((planes, 3, most), np.int64), np.ones((planes, 3, most), np.int64)
+                place(samples, *settings, begin[:, lead:], end[:, lead:])
+                found = loop(x, begin, end)
+            return found or row(x, kernel_size, output_size, random_samples)
+
+        return run
+
+    return Prepared(prepare, 4, row)
 
 
 def starts_of(shape: Ints, dims: int) -> Array:
@@ -375,9 +485,7 @@ def avg_pool(dims: int) -> Prepared:
                 count_include_pad: bool = True, divisor_override: int | None = None) -> Callable[[Array], Array]:
         window = Window.over(x.shape[-dims:], kernel_size, stride, padding, ceil_mode)
         kind, counts = to_opmath(x[:0]).dtype, divisors(window, count_include_pad, divisor_override)
-        steps: list[list[Any]] = [
-            [(..., slice(k, k + (n - 1) * step + 1, step), *(slice(None),) * (dims - 1 - d)) for k in range(length)]
-            for d, (n, length, step) in enumerate(zip(window.out, window.kernel, window.stride, strict=True))]
+        steps = window.steps()
         if kind.kind == "f":
             counts = counts.astype(kind)
             counts = counts.ravel()[0] if counts.size and (counts == counts.ravel()[0]).all() else counts

@@ -6,8 +6,8 @@ bare number would make float64 of it), and with bits that become numbers, and nu
 from __future__ import annotations
 
 from . import (
-    activation, angles, attention, convolution, distance, division, elements, half, indexing, normalization, product,
-    random, recurrent, reduction, sampling, scan, softmax, special, writing,
+    activation, angles, attention, convolution, distance, division, elements, half, indexing, normalization, pooling,
+    product, random, recurrent, reduction, sampling, scan, softmax, special, writing,
 )
 
 LOOPS = writing.LOOPS
