@@ -168,7 +168,7 @@ def main() -> int:
     parser.add_argument("--every", type=float, default=60, help="seconds between samples")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    for loop in [*loops.arithmetic.values(), *vars(loops).values()]:
+    for loop in vars(loops).values():
         if isinstance(loop, loops.Loop):
             loop.compiled(loops.REPAID + 1)  # now, not when NumPy has computed enough
     found = growth(run(options.minutes, options.seed, options.every))

@@ -84,7 +84,7 @@ operator("isnan", Pointwise("bool", 1, "all|unsigned|complex32|float8"), differe
 operator("isinf", Pointwise("bool", 1, "all|unsigned|complex32|float8_e5m2", "isinf"), differentiable=False)
 operator("isfinite", Pointwise("bool", 1, "all|unsigned|complex32|float8_e5m2|float8_e8m0fnu", "isfinite"),
          differentiable=False)
-operator("isreal", Pointwise("bool", 1, "all|unsigned|complex32"), differentiable=False)
+operator("isreal", Pointwise("bool", 1, "all|unsigned|complex32", opmath=False), differentiable=False)
 operator("isposinf", infinite("isposinf"), differentiable=False)
 operator("isneginf", infinite("isneginf"), differentiable=False)
 operator("logical_and", Pointwise("bool", 2, kernel="logical_and_cpu"), differentiable=False)

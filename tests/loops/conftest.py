@@ -40,7 +40,7 @@ def used(monkeypatch):
     pairs = loops.arithmetic_of_lines.values()
     families = [*vars(loops).values(), *loops.at_each.values(), *loops.at_rows.values(), *loops.elements.values()]
     several = [family.loops.values() for family in families if isinstance(family, loops.ByDType)]
-    for loop in [*loops.arithmetic.values(), *loops.sum_half_lines.values(), *loops.angles.values(),
+    for loop in [*loops.sum_half_lines.values(), *loops.angles.values(),
                  *vars(loops).values(), *(loop for group in (*pairs, *several) for loop in group)]:
         if isinstance(loop, Loop):
             monkeypatch.setattr(loop, "_function", None)

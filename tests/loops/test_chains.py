@@ -12,6 +12,7 @@ from mindtorch._backends.cpu.ops import CPU_KERNELS
 from mindtorch._base.loops import chains
 from mindtorch._base.loops.chains import Chain, Chained, polynomial
 
+from ..support import assert_same, torch
 from .support import SPECIAL
 
 #: Arguments after the arrays, of which there are as many as the operator's name says, by the operator's name.
@@ -129,3 +130,39 @@ def test_forms_that_write_into_a_tensor_have_the_bits_of_those_that_make_one(nam
     assert function(x, out=target) is target
     for found in (changed, target, function(x, out=mindtorch.empty(0))):
         mindtorch.testing.assert_close(found, wanted, rtol=0, atol=0, equal_nan=True)
+
+
+#: Functions of two tensors of half precision, or of the first of them.
+OF_HALVES = {
+    "add": lambda t, x, y: x + y, "a number": lambda t, x, y: 2.1 - x,
+    "isfinite": lambda t, x, y: x.isfinite(),
+    "maximum": lambda t, x, y: t.maximum(x, y), "less": lambda t, x, y: x < y, "round": lambda t, x, y: x.round(),
+    "clamp": lambda t, x, y: x.clamp(-1, 2.5), "relu6": lambda t, x, y: t.nn.functional.relu6(x),
+    "prelu": lambda t, x, y: t.ops.aten._prelu_kernel(x, y), "sign": lambda t, x, y: x.sign(),
+    "remainder": lambda t, x, y: x.remainder(y), "fmod": lambda t, x, y: x.fmod(y),
+    "trunc": lambda t, x, y: t.div(x, y, rounding_mode="trunc"), "lerp": lambda t, x, y: x.lerp(y, 0.7),
+    "addcmul": lambda t, x, y: x.addcmul(y, y, value=1.7), "addcdiv": lambda t, x, y: y.addcdiv(x, y),
+    "heaviside": lambda t, x, y: x.heaviside(y), "threshold": lambda t, x, y: t.nn.functional.threshold(x, 0.3, 2.0)}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", OF_HALVES)
+def test_a_chain_computes_halves_of_any_layout_as_pytorch_does(name, dtype, soon, by_numpy, monkeypatch) -> None:
+    made, begin = list[Any](), Chain.__init__
+    monkeypatch.setattr(Chain, "__init__", lambda self, *given: made.append(self) or begin(self, *given))
+    values = np.random.default_rng(0).normal(size=(2, 3000)).astype("float32") * 4
+    values[0, 7:12], values[1, 9:14] = ([np.nan, np.inf, -np.inf, 0.0, -0.0] for _ in values)
+
+    def compute(lib: Any) -> list[Any]:
+        x, y = (lib.tensor(value).to(getattr(lib, dtype)) for value in values)
+        pairs = [(x, y), (x[:777], y[:777]), (x[::2], y[1::2]), (x.view(30, 100).t(), y.view(30, 100).t()),
+                 (x.view(30, 100).t(), y.view(100, 30)), (x[:300, None], y[:30]), (x[:300], y[40]),
+                 (x.repeat(30), y.repeat(30))]
+        return [OF_HALVES[name](lib, *pair) for pair in pairs for _ in range(3)]
+
+    plain = by_numpy(partial(compute, mindtorch))
+    assert not made
+    for one, other, wanted in zip(compute(mindtorch), plain, compute(torch), strict=True):
+        assert_same(one, wanted)
+        assert_same(other, wanted)
+    assert made

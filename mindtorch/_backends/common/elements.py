@@ -13,9 +13,10 @@ from ..._base.loops.chains import Chained
 from ..._storage import allocate
 from .blocks import LARGE, compute
 
-#: How many passes of NumPy a loop replaces, about; and how many elements a pass computes in the time of its calls.
-PASSES, CALLS = 4, 1 << 7
-FEW = 1 << 10  #: elements whose steps do not matter
+#: How many passes of NumPy a loop replaces, about, and as how many it takes that of half precision, which NumPy is slow
+#: with; and how many elements a pass computes in the time of its calls.
+PASSES, SLOW, CALLS = 4, 1 << 5, 1 << 7
+FEW, MANY = 1 << 10, 1 << 16  #: elements whose steps do not matter; and from which on aligned memory does
 BITS = np.dtype(np.uint16)  #: as which loops take half precision
 NUMBERS = (float, int, bool)  #: which ufuncs take in place of arrays
 
@@ -51,7 +52,7 @@ def looped(family: dict[str, loops.Loop], given: tuple[Any, ...], numbers: tuple
                 if other.shape != shape and other.size > 1:  # they may broadcast to more elements
                     shape = together(shape, other.shape)
                     size = prod(shape)
-    if (ufunc := loop.ufunc(PASSES * (size + CALLS), numbers)) is None:
+    if (ufunc := loop.ufunc((SLOW if dtype.itemsize == 2 else PASSES) * (size + CALLS), numbers)) is None:
         return None
     if dtype.itemsize == 2:
         given = tuple([array.view(BITS) for array in given])
@@ -77,12 +78,15 @@ Settle = Callable[..., Callable[..., Any] | None]
 
 class Looped:
     """The row of a function of elements that only makes new arrays, or if it ``writes``, fills the one given as
-    ``out``: by loops, where there are any. ``settle`` decides once for calls of one layout.
+    ``out``: by loops, where there are any. ``settle`` decides once for calls of one layout. ``steps`` is the function
+    as chains trace it.
     """
 
-    def __init__(self, function: Callable[..., Any], writes: bool = False, settle: Settle = lambda *_: None):
+    def __init__(self, function: Callable[..., Any], writes: bool = False, settle: Settle = lambda *_: None,
+                 steps: Callable[..., Any] | None = None):
         self.function = self.__wrapped__ = function
         self.__name__, self.writes, self.settle = function.__name__, writes, settle
+        self.steps = steps or function
 
     def __call__(self, *args: Any) -> Any:
         return self.function(*args)
@@ -93,7 +97,8 @@ def of_few(family: dict[str, loops.Loop], function: Callable[..., Any], dtype: n
     """Return the function of operands of a dtype by its loop, called with ``more`` arguments, of few elements; by
     ``function`` until there is a loop; None for a dtype without one.
     """
-    loop, half, cost = family.get(dtype.char), dtype.itemsize == 2, PASSES * (size + CALLS)
+    loop, half = family.get(dtype.char), dtype.itemsize == 2
+    cost = (SLOW if half else PASSES) * (size + CALLS)
     if loop is None or not 0 < size < FEW:
         return None
     further = tuple([np.asarray(number, dtype) for number in more])
@@ -116,7 +121,30 @@ def by_loop(name: str, function: Callable[..., Any], *defaults: Any) -> Looped:
         return function(x, *others) if found is None else found
 
     return Looped(row, settle=lambda dtype, size, *rest: None if rest else of_few(
-        family, function, dtype, size, *defaults))
+        family, function, dtype, size, *defaults), steps=steps_of(family, function, *defaults))
+
+
+def steps_of(family: dict[str, loops.Loop], function: Callable[..., Any], *defaults: Any) -> Callable[..., Any]:
+    """Return a function of elements for chains, of which a loop is a step."""
+    def steps(*operands: Any) -> Any:
+        dtype = next(x.dtype for x in operands if hasattr(x, "dtype"))
+        loop = family.get(dtype.char)
+        ufunc = None if loop is None else loop.ufunc(loops.REPAID)
+        return function(*operands) if ufunc is None else ufunc(*operands, *defaults)
+
+    return steps
+
+
+def of_bits(chain: Chained, plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of arrays of half precision by a chain, and by a ``plain`` one until there is one."""
+    def run(x: np.ndarray, *others: np.ndarray) -> Any:
+        ufunc = chain.ufunc(x.dtype.char, (), SLOW * (x.size + CALLS), (x, *others))
+        if ufunc is None:
+            return plain(x, *others)
+        given = x.view(BITS), *[other.view(BITS) for other in others]
+        return (ufunc(*given) if x.size < MANY else of_many(ufunc, *given)).view(x.dtype)
+
+    return run
 
 
 def chained(function: Callable[..., Any], count: int = 1, plain: Callable[..., Any] | None = None,
@@ -158,4 +186,4 @@ def chained(function: Callable[..., Any], count: int = 1, plain: Callable[..., A
 
         return run
 
-    return Looped(row, True, settle)
+    return Looped(row, True, settle, function)

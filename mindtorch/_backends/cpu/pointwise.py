@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial, reduce
-from itertools import compress, zip_longest
+from itertools import compress, count, zip_longest
 from math import prod
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._base.generated import define
 from ..._base.layout import Ints, Spec, intern_layout
-from ..._base.loops import ARITHMETIC, arithmetic
+from ..._base.loops.chains import Chained
 from ..._base.quiet import silent
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import CPU, NONCONTIGUOUS
@@ -23,7 +23,7 @@ from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, as_vectors, compute, each_block, least_of
 from ..common.broadcasts import LEAST, repeats_of, with_long_rows
-from ..common.elements import Looped
+from ..common.elements import BITS, CALLS, Looped
 from ..common.half import FEW, SLOW, convert, converted, number_in, ways_of
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
@@ -35,15 +35,18 @@ from .rows import Rows, array_of, computed, is_own, order_kept, order_of, stride
 #: Up to how many elements of half precision NumPy's own loops take less time than conversions.
 NATIVE = 1 << 7
 ALL_BITS = np.arange(1 << 16, dtype=np.uint16)  #: of all numbers of half precision
+SINGLES = 1 << 8  #: elements of one operand from which on a chain takes less time than a table
 SOME = 1 << 6  #: elements that are computed in the time of a call
 OF_COUNTS = {"gelu"}  #: Operators whose results depend on how many elements there are.
 MANY = 1 << 14  #: elements from which on half precision is computed in blocks
+#: Operators of which a table computes many elements, too, in less time than the function, as of those of ``special``.
+SLOWER = {"celu", "digamma", "elu", "i0", "mish", "mvlgamma", "polygamma", "sinc", "softplus"}
+UNTABLED = OF_COUNTS | {"isreal"}  #: Operators that look at no element, or not at one at a time.
+TENSOR = "tensor"  #: the place of an array among operands
 #: Functions whose results do not depend on whether half precision is computed in float32.
 EXACT = {at_most, clamp, fmod.function, remainder.function, np.add, np.subtract, np.multiply, np.divide, np.minimum,
          np.maximum, np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal, np.negative,
          np.absolute, np.isnan}
-#: Operators of which a table computes many elements, too, in less time than the function, as of those of ``special``.
-SLOWER = {"celu", "digamma", "elu", "i0", "mish", "mvlgamma", "polygamma", "sinc", "softplus"}
 
 
 def way_of(operand: Any, dtype: DType, wide: DType, unrounded: bool) -> Any:
@@ -117,11 +120,14 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
     """
     count, unpromoted, opmath_scalars = meta.count, meta.unpromoted, meta.opmath_scalars
     looped, plans, settle = isinstance(row, Looped), Plans(), getattr(row, "settle", None)
+    steps = row.steps if isinstance(row, Looped) else row
     row = row.function if isinstance(row, Looped) else row
     ufunc = function_of(row)
     is_ufunc = isinstance(ufunc, np.ufunc)
 
-    def learn(args: tuple[Any, ...]) -> Settled:  # may warn of numbers that a dtype cannot hold
+    chain = Chained(lambda *given: filled(steps if given[-1][1] else function_of(steps), *given), "eE", True)
+
+    def learn(args: tuple[Any, ...], by_chain: bool = True) -> Settled:  # may warn of numbers that a dtype cannot hold
         spec, dtype = meta.plan(args)
         operands, rest, size = args[:count], args[count:], prod(spec.shape or ())
         of_tensor = [arg.__class__ in TENSOR_TYPES for arg in operands]
@@ -134,7 +140,7 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
             # 0 needs no rounding, and an integer's sign differs from a float's
             rest = tuple([number_array(number, dtype) if number else number for number in rest])
         alike = all(of_tensor) and all(arg._dtype is dtype for arg in operands)
-        native = (is_ufunc and size <= NATIVE) or (ufunc in EXACT and size < FEW)
+        native = (is_ufunc and size <= NATIVE) or (ufunc in EXACT and size < (NATIVE if is_ufunc and by_chain else FEW))
         if alike and not rest and (native or ufunc is copysign):
             wide, ways = dtype, []  # NumPy, too, computes half precision in float32 and rounds
         else:
@@ -142,10 +148,15 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
                     if i not in unpromoted and arg is not None]
         changes = {i: way for i, way in ways if way.__class__ is not tuple or way}
         function, few, widened = row if rest else ufunc, size < SMALL, wide is not dtype
-        by_bits = is_ufunc and not rest and (ufunc in OF_SIGNS or (ufunc.__name__ in ARITHMETIC and all(of_tensor)))
-        tabled = size < MANY or op.name in SLOWER or op.name.startswith("special_")
-        if widened and (by_bits or not tabled) and all_like(operands, spec):
-            others = [None if of_tensor[i] else changes.get(i, arg) for i, arg in enumerate(operands)]
+        others = [None if of_tensor[i] else changes.get(i, arg) for i, arg in enumerate(operands)]
+        alone = widened and all_like(operands, spec)
+        among_few = size < MANY or op.name in SLOWER or op.name.startswith("special_")
+        tabled = among_few and sum(of_tensor) == 1
+        if widened and by_chain and size >= (SINGLES if tabled else 1) and not (alone and ufunc in OF_SIGNS) and (
+                serves_chain(op, operands, dtype, meta)):
+            given = [TENSOR if tensor else other for other, tensor in zip(others, of_tensor, strict=True)]
+            return of_chain(op, chain, (given, rest, tabled), of_tensor, spec, lambda: learn(args, False))
+        if alone and (ufunc in OF_SIGNS or not among_few):
             return Settled(of_half(function, others, of_tensor, spec, rest))
         if is_ufunc and not rest and size < LARGE and all(of_tensor) and len(operands) > 1 and (
                 repeats := repeats_of(tuple([arg._array.shape for arg in operands]))) is not None:
@@ -160,8 +171,8 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
         if widened and size >= LARGE:
             return Settled(in_parts(function, changes, rest, spec), False)
         run, of_arrays = by_row(op, function, changes, len(operands), rest, spec, is_new)
-        if tabled and sum(of_tensor) == 1 and dtype in HALVES and not (alike and native) and (
-                operands[place := of_tensor.index(True)]._dtype is dtype and op.name not in OF_COUNTS):
+        if tabled and dtype in HALVES and not (alike and native) and (
+                operands[place := of_tensor.index(True)]._dtype is dtype and op.name not in UNTABLED):
             numbers = repr([dtype if tensor else arg for arg, tensor in zip_longest(args, of_tensor)])
             if (table := TABLES.get(key := (op.name, numbers))) is None:
                 one = by_row(op, function, changes, len(operands), rest, Spec((1,), spec.dtype, None), is_new)[1]
@@ -180,6 +191,66 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
         return found.run if found is not None and found.serves else UNFIT
 
     return kernel, settled, Finder(lambda *args: computed(learn, (args,)).of_arrays, count)
+
+
+def serves_chain(op: Operator, operands: Sequence[Any], dtype: DType, meta: Pointwise) -> bool:
+    """Return True if a chain may compute operands of half precision: numbers, and tensors of one dtype."""
+    return not meta.unpromoted and op.name not in OF_COUNTS and all(
+        arg.__class__ not in TENSOR_TYPES or arg._dtype is dtype for arg in operands)
+
+
+def filled(function: Callable[..., Any], *given: Any) -> Any:
+    """Call a function of operands and further arguments, which come last: arrays take the places left for them.
+
+    Raises:
+        TypeError: if a table of the results takes less time.
+    """
+    *arrays, (operands, rest, tabled) = given
+    each = iter(arrays)
+    found = function(*[next(each) if operand is TENSOR else operand for operand in operands], *rest)
+    if tabled and not arrays[0].chain.is_quick:
+        raise TypeError
+    return found
+
+
+def of_chain(op: Operator, chain: Chained, template: tuple[Any, ...], of_tensor: list[bool], spec: Spec,
+             plain: Callable[[], Settled]) -> Settled:
+    """Return the functions of operands of half precision by a chain, and by ``plain`` ones until there is one."""
+    size, half, places = prod(spec.shape or ()), spec.dtype.itemsize == 2, [*compress(count(), of_tensor)]
+    cost, dtype, first = SLOW * (size + CALLS), spec.dtype.np, places[0]
+    key = (repr([[x.tobytes() if x.__class__ is ndarray else x for x in part] for part in template[:-1]]), template[-1])
+    ufunc: Any = None
+    settled: Settled | None = None
+
+    def begun(arrays: Any) -> bool:
+        """Return whether there is a ufunc; settle the call without it until then."""
+        nonlocal ufunc, settled
+        ufunc = chain.ufunc(arrays[first].dtype.char, key, cost, (*[arrays[i] for i in places], template))
+        if ufunc is None:
+            settled = settled or plain()
+        return ufunc is not None
+
+    def few(*arrays: Any) -> Any:
+        if ufunc is None and not begun(arrays):
+            assert settled is not None
+            return settled.of_arrays(*arrays) if settled.of_arrays else settled.run(*arrays)._array
+        bits = arrays[first].view(BITS)
+        found = ufunc(bits) if len(places) == 1 else ufunc(bits, *[arrays[i].view(BITS) for i in places[1:]])
+        return found.view(dtype) if half else found
+
+    def many(*arrays: Any) -> Any:
+        if ufunc is None and not begun(arrays):
+            assert settled is not None
+            return settled.run(*arrays)
+        out = empty_tensor(spec)
+        target: Any = out._array
+        compute(ufunc, target.view(BITS) if half else target, *[arrays[i].view(BITS) for i in places])
+        return out
+
+    if size < SMALL:
+        run, of_arrays = by_row(op, few, {}, len(of_tensor), (), spec, True)
+        return Settled(run, True, of_arrays)
+    return Settled(lambda *arrays: computed(many, arrays))
 
 
 def by_row(op: Operator, function: Rows, changes: dict[int, Any], count: int, rest: tuple[Any, ...], spec: Spec,
@@ -448,8 +519,7 @@ def of_half(function: Any, numbers: list[Any], halves: list[bool], spec: Spec, r
     """
     shape, dtype, every = spec.shape or (), spec.dtype, all(halves)
     count, is_ufunc = prod(shape), isinstance(function, np.ufunc) and not rest
-    few, by_loop = count <= SMALL and spec.stride is None, is_ufunc and every and function.__name__ in ARITHMETIC
-    first, operation = halves.index(True), ARITHMETIC.index(function.__name__) if by_loop else -1
+    few, first = count <= SMALL and spec.stride is None, halves.index(True)
     bitwise, mask = OF_SIGNS.get(function, (None, None))
     if few and bitwise is not None:
         return lambda x: from_array(np.asarray(bitwise(x.view(np.uint16), mask)).view(dtype.np), dtype)
@@ -461,13 +531,9 @@ def of_half(function: Any, numbers: list[Any], halves: list[bool], spec: Spec, r
         if bitwise is not None:
             compute(bitwise, vectors[1], vectors[0], mask)
             return out
-        loop: Any = arithmetic[dtype.name].compiled(SLOW * count) if by_loop else None
-        widen, narrow = ways_of(dtype.np, SLOW * count) if loop is None else (loop, loop)
+        widen, narrow = ways_of(dtype.np, SLOW * count)
 
         def work(parts: list[Any]) -> None:
-            if loop is not None:
-                loop(*parts, operation)
-                return
             each, wide = iter(parts), []
             for half, operand in zip(halves, numbers, strict=True):
                 if half:
@@ -479,8 +545,7 @@ def of_half(function: Any, numbers: list[Any], halves: list[bool], spec: Spec, r
         if few:
             silent().run(work, vectors)
         else:  # converting an element costs as much as computing it
-            each_block(lambda part: work([vector[part] for vector in vectors]), count, SMALL if loop is None else LARGE,
-                       2 * count)
+            each_block(lambda part: work([vector[part] for vector in vectors]), count, SMALL, 2 * count)
         return out
 
     return run

@@ -231,9 +231,6 @@ class ByDType:
 
 widen_float16, narrow_float16 = Loop("widen_float16", True), Loop("narrow_float16", True)
 widen_bfloat16, narrow_bfloat16 = Loop("widen_bfloat16", True), Loop("narrow_bfloat16", True)
-arithmetic = {"float16": Loop("arithmetic_float16", True), "bfloat16": Loop("arithmetic_bfloat16", True)}
-#: NumPy's names of what is counted in those.
-ARITHMETIC = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 add_to_lines, multiply_lines = Loop("add_to_lines", True), Loop("multiply_lines", True)
 #: Arithmetic of lines and what broadcasts to them, by NumPy's name: where the lines come second, and where they come
 #: first.

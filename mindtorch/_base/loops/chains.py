@@ -8,6 +8,7 @@ as much as repays the import of llvmlite, or less of it where that is imported, 
 from __future__ import annotations
 
 import ctypes
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -15,6 +16,8 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from numpy._core import umath
+from numpy.lib.introspect import opt_func_info
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..interrupts import signals_wait
@@ -23,9 +26,16 @@ from . import REPAID, SOON, _compiling, machine_code
 BLOCK = 1 << 9  #: elements that a step computes at a time
 WIDEST = 8  #: bytes of an element, for which there is room
 SCRATCH, SLOTS = 1 << 4, 1 << 6  #: most arrays of intermediate results; and most operands, numbers and results
-OPERANDS = 4  #: most arrays of a step
+OPERANDS = 5  #: most arrays of a step
 LANES = 16  #: elements of a vector
-SIZES = {"i8": 1, "i32": 4, "i64": 8, "float": 4, "double": 8}  #: of LLVM's types, in bytes
+#: Ufuncs that compute an element in about the time of a copy, in baseline vectors.
+QUICK = {np.add, np.subtract, np.multiply, np.divide, np.negative, np.absolute, np.maximum, np.minimum, np.rint,
+         np.ceil, np.floor, np.trunc, np.sqrt, np.square, np.reciprocal, np.positive, np.equal, np.not_equal, np.less,
+         np.less_equal, np.greater, np.greater_equal, np.isnan, np.isfinite, np.isinf, np.signbit, np.logical_not,
+         np.logical_and, np.logical_or,
+         umath.clip}  # type: ignore[attr-defined]
+SIZES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}  #: of LLVM's types, in bytes
+BITS, SINGLE = np.dtype(np.uint16), np.dtype(np.float32)  #: as which chains take half precision, and compute it
 #: Elements that NumPy computes in the time that tracing takes; and ufuncs that a function keeps.
 TRACED, MOST = 1 << 16, 1 << 6
 #: The offsets of the addresses of a ufunc's inner loops, and of those of their data, in NumPy's ``PyUFuncObject``.
@@ -219,13 +229,54 @@ def horner(kind: str) -> str:
     return inner_loop(f"horner{SIZES[kind]}", (kind,), kind, body)
 
 
+#: LLVM's text of what makes ``%y`` of ``%x0``, vectors of so many elements: float32 of the bits of half precision, by
+#: the letter of the dtype, and back, as ``bodies.half`` does. Processors have instructions for float16.
+CONVERSIONS = {
+    "widen_E": ("i16", "float", """
+  %wide = zext <{n} x i16> %x0 to <{n} x i32>
+  %bits = shl <{n} x i32> %wide, {16}
+  %y = bitcast <{n} x i32> %bits to <{n} x float>"""),
+    "narrow_E": ("float", "i16", """
+  %bits = bitcast <{n} x float> %x0 to <{n} x i32>
+  %upper = lshr <{n} x i32> %bits, {16}
+  %odd = and <{n} x i32> %upper, {1}
+  %more = add <{n} x i32> %odd, {32767}
+  %sum = add <{n} x i32> %bits, %more
+  %rounded = lshr <{n} x i32> %sum, {16}
+  %sign = and <{n} x i32> %upper, {32768}
+  %none = or <{n} x i32> %sign, {32704}
+  %is_none = fcmp uno <{n} x float> %x0, %x0
+  %found = select <{n} x i1> %is_none, <{n} x i32> %none, <{n} x i32> %rounded
+  %y = trunc <{n} x i32> %found to <{n} x i16>"""),
+    "widen_e": ("i16", "float", """
+  %half = bitcast <{n} x i16> %x0 to <{n} x half>
+  %y = fpext <{n} x half> %half to <{n} x float>"""),
+    "narrow_e": ("float", "i16", """
+  %half = fptrunc <{n} x float> %x0 to <{n} x half>
+  %y = bitcast <{n} x half> %half to <{n} x i16>""")}
+
+
+def conversion(name: str) -> str:
+    """Return LLVM's text of a conversion."""
+    source, target, text = CONVERSIONS[name]
+
+    def body(to: str, lanes: int) -> str:
+        alike = re.sub(r"{(\d+)}", lambda number: f"<{', '.join([f'i32 {number[1]}'] * lanes)}>", text)
+        return alike.replace("{n}", str(lanes)).replace("%", f"%{to}")
+
+    return inner_loop(name, (source,), target, body)
+
+
 @cache
 def machine() -> Any:
     """Return what owns the machine code."""
     binding = machine_code.llvm()
-    text = CHAIN + "".join([*map(selection, ("i32", "i64")), *map(horner, ("float", "double"))])
+    features = binding.get_host_cpu_features()
+    halves = [name for name in CONVERSIONS if name[-1] == "E" or features.get("f16c") or features.get("neon")]
+    text = CHAIN + "".join([*map(selection, ("i32", "i64")), *map(horner, ("float", "double")),
+                            *map(conversion, halves)])
     target = binding.Target.from_default_triple().create_target_machine(
-        cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(), jit=True)
+        cpu=binding.get_host_cpu_name(), features=features.flatten(), jit=True)
     engine = binding.create_mcjit_compiler(binding.parse_assembly(text), target)
     engine.finalize_object()
     return engine
@@ -250,6 +301,13 @@ def inner(ufunc: np.ufunc, *dtypes: np.dtype) -> tuple[tuple[int, int], np.dtype
     return (word(word(id(ufunc) + FUNCTIONS) + index), word(data + index) if data else 0), found[-1]
 
 
+@cache
+def has_vectors(name: str) -> bool:
+    """Return True if NumPy has a SIMD loop of a float32 function on this processor, as for ``exp`` on most."""
+    found = opt_func_info(func_name=f"^{name}$", signature="float32").get(name)
+    return found is not None and not found["ff"]["current"].startswith("baseline")
+
+
 class Traced(NDArrayOperatorsMixin):
     """An operand of a function that is traced, one of its numbers, or what a step makes."""
 
@@ -266,7 +324,12 @@ class Traced(NDArrayOperatorsMixin):
         if method != "__call__" or options:
             return NotImplemented
         given = self.chain.operands(inputs)
-        return self.chain.step(*inner(ufunc, *[x.dtype for x in given]), given)
+        is_loop = ufunc.__name__ == "loop"
+        self.chain.is_quick &= ufunc in QUICK or is_loop or has_vectors(ufunc.__name__)
+        made = self.chain.step(*inner(ufunc, *[x.dtype for x in given]), given)
+        if is_loop:
+            self.chain.apart.add(made.index)
+        return made
 
     def __array_function__(self, function: Any, kinds: Any, args: Any, options: Any) -> Any:
         if function is not np.where:
@@ -295,14 +358,28 @@ class Chain:
 
     def __init__(self, function: Callable[..., Any], args: Sequence[Any]) -> None:
         self.values: list[Traced] = []
+        self.is_quick = True  #: unless a step takes as long as many others
+        self.apart = set[int]()  #: what loops make, which are slow to write where an operand is
         self.steps = dict[tuple[tuple[int, int], tuple[int, ...]], Traced]()  #: by function, its data, and operands
         self.numbers = dict[tuple[str, bytes], tuple[Traced, np.ndarray]]()
         self.data: list[np.ndarray] = []  #: what steps point to
-        given = [self.value(arg.dtype) if isinstance(arg, np.ndarray) else arg for arg in args]
+        halves = {arg.dtype.char for arg in args if isinstance(arg, np.ndarray) and arg.dtype.itemsize == 2}
+        given = [self.value(BITS if arg.dtype.char in halves else arg.dtype) if isinstance(arg, np.ndarray) else arg
+                 for arg in args]
         self.given = self.values[:]
+        if half := "".join(halves):  # one letter
+            given = [self.convert(f"widen_{half}", x, SINGLE) if x.__class__ is Traced else x for x in given]
         self.out, = self.operands([function(*given)])
+        if half and self.out.dtype == SINGLE:
+            self.out = self.convert(f"narrow_{half}", self.out, BITS)
         if not self.steps or self.out is not [*self.steps.values()][-1]:  # which alone may write where operands are
             self.out = np.positive(self.out)
+
+    def convert(self, name: str, x: Traced, dtype: np.dtype) -> Traced:
+        """Convert from or to half precision, if this processor does."""
+        if not (address := machine().get_function_address(name)):
+            raise TypeError(f"this processor has no conversion {name}")
+        return self.step((address, 0), dtype, [x])
 
     def value(self, dtype: np.dtype) -> Traced:
         self.values.append(Traced(self, dtype, len(self.values)))
@@ -350,7 +427,8 @@ class Chain:
         for i, ((loop, given), made) in enumerate(self.steps.items()):
             ended = [x for x in {*given} if x in places and last[x] == i]
             if made.index != out:
-                kept = next((x for x in ended if sizes[x] == sizes[made.index]), None)
+                kept = None if made.index in self.apart else next(
+                    (x for x in ended if sizes[x] == sizes[made.index]), None)
                 places[made.index] = place = free.pop() if kept is None else places[kept]
                 ended = [x for x in ended if x != kept]
                 slots[made.index] = len(rows)
@@ -368,12 +446,14 @@ class Chain:
 
 
 class Chained:
-    """The ufuncs of a function of arrays, whose dtypes have one of these letters, and of numbers."""
+    """The ufuncs of a function of arrays, whose dtypes have one of these letters, and of numbers. Half precision, which
+    ufuncs take as bits, is computed in float32. If it ``may`` have none, the function can be one that is not traced.
+    """
 
     left: float = REPAID  #: elements that NumPy computes by any function until there are ufuncs
 
-    def __init__(self, function: Callable[..., Any], kinds: str = "fdFD") -> None:
-        self.function, self._kinds = function, kinds
+    def __init__(self, function: Callable[..., Any], kinds: str = "fdFD", may: bool = False) -> None:
+        self.function, self._kinds, self._may = function, kinds, may
         self._ufuncs, self._awaited = dict[Any, np.ufunc](), dict[Any, float]()
 
     def ufunc(self, kinds: str, numbers: tuple[Any, ...], size: int, args: tuple[Any, ...]) -> np.ufunc | None:
@@ -402,6 +482,8 @@ class Chained:
             Chained.left = inf
         except Exception as error:
             self._awaited[key] = inf
+            if self._may:
+                return None
             warnings.warn(f"there is no chain of {self.function.__name__}, which NumPy computes now: {error}",
                           RuntimeWarning, stacklevel=2)
         return None

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...._base import loops
-from ...._base.loops.chains import polynomial
+from ...._base.loops.chains import Chained, has_vectors, polynomial
 from ...._base.loops.coefficients import ARTANH_ERF, float32s
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
-from ...common.elements import Looped, chained
+from ...common.elements import Looped, chained, of_bits
 from ...common.half import FEW as FEW_HALVES, converted as as_dtype, number_in
 from ...random import sampling
 from ...random.default import default_generator
@@ -21,7 +21,7 @@ from ..precision import is_half, narrowed, opmath, to_opmath
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
 from .comparison import INTEGERS, chosen, clamped, clip, extreme
-from .pointwise import has_vectors, in_blocks, sigmoid
+from .pointwise import in_blocks, sigmoid
 from .special import erfc
 
 #: The exponents of e and of 2 that are -2 times the artanh of erf.
@@ -288,6 +288,8 @@ def at_once(row: Looped, is_exact: bool = False) -> Callable[..., Any]:
     """Return what prepares a composite of floating point numbers; half precision is computed in float32, but for few
     elements of functions that round nothing.
     """
+    chain = Chained(row.steps, "eE", True)
+
     def prepare(x: Any, *others: Any) -> Any:
         half, wide = is_half(x), loops.SINGLE
         if not x.size or not (half or x.dtype.kind in ("fiu" if is_exact else "f")):
@@ -295,9 +297,8 @@ def at_once(row: Looped, is_exact: bool = False) -> Callable[..., Any]:
         if not half or (is_exact and x.size < FEW):
             return row.settle(x.dtype, x.size) or row.function
         narrow, run = x.dtype, row.settle(wide, x.size) or row.function
-        if x.size < FEW_HALVES:
-            return lambda *arrays: np.asarray(run(*[x.astype(wide) for x in arrays])).astype(narrow)
-        return lambda *arrays: as_dtype(np.asarray(run(*map(to_opmath, arrays))), narrow)
+        return of_bits(chain, (lambda *arrays: np.asarray(run(*[x.astype(wide) for x in arrays])).astype(narrow)) if (
+            x.size < FEW_HALVES) else lambda *arrays: as_dtype(np.asarray(run(*map(to_opmath, arrays))), narrow))
 
     return prepare
 

@@ -101,6 +101,11 @@ def clamping(places: tuple[int, ...], dtype: np.dtype, size: int, *rest: Any) ->
     return lambda x, low=None, high=None: clip(x, least if low is None else low, most if high is None else high)
 
 
+def between(x: Any, low: Any = None, high: Any = None) -> Any:
+    """Clamp between bounds in one step of a chain."""
+    return clip(x, -inf if low is None else low, inf if high is None else high)
+
+
 #: The integer type of each item size, to view numbers as bits.
 INTEGERS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
@@ -218,10 +223,11 @@ CPU_KERNELS.update({
     "isreal": of_kinds("cV", lambda x: np.equal(x.imag, 0), True),
     **BITS,
     "bitwise_not": np.invert,
-    "clamp": Looped(clamped, True, settle=partial(clamping, (1, 2))),
+    "clamp": Looped(clamped, True, partial(clamping, (1, 2)), between),
     "clamp.Tensor": clamp,
-    "clamp_min": Looped(clamped, True, settle=partial(clamping, (1, 2))),
-    "clamp_max": Looped(lambda x, high, out=None: clamped(x, None, high, out), True, settle=partial(clamping, (2,))),
+    "clamp_min": Looped(clamped, True, partial(clamping, (1, 2)), between),
+    "clamp_max": Looped(lambda x, high, out=None: clamped(x, None, high, out), True, partial(clamping, (2,)),
+                        lambda x, high: between(x, None, high)),
     "clamp_min.Tensor": clamp,
     "clamp_max.Tensor": at_most,
     "heaviside": by_loop("heaviside", lambda x, values: np.where(

@@ -5,18 +5,18 @@ Operands arrive in the dtype of the computation, as arrays, or, on fast paths, n
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache, wraps
+from functools import lru_cache, wraps
 from math import e, log2, pi
 from typing import Any
 
 import numpy as np
-from numpy.lib.introspect import opt_func_info
 
 from ...._base import loops
 from ...._base.errors import C_NAMES, check
+from ...._base.loops.chains import Chained, has_vectors
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
-from ...common.elements import FEW as MANY, Looped, by_loop, chained, looped, number, of_few
+from ...common.elements import FEW as MANY, Looped, by_loop, chained, looped, number, of_bits, of_few, steps_of
 from ...common.half import number_in
 from ...common.pointwise import PreparedUfunc
 from . import CPU_KERNELS
@@ -106,7 +106,9 @@ def with_factor(name: str, function: Callable[..., Any]) -> Looped:
         numpy = lambda x, first, second: function(x, np.multiply(first, factor), second)  # noqa: E731
         return of_few(family, numpy, dtype, size, factor) or numpy
 
-    return Looped(scaling, settle=settle)
+    steps = steps_of(family, function)
+    return Looped(scaling, settle=settle, steps=lambda x, first, second, value=1: steps(
+        x, first, second, held(value, x.dtype)))
 
 
 def divided_by(function: Callable[[Any, Any], Any], family: dict[str, loops.Loop]) -> Looped:
@@ -134,7 +136,7 @@ def divided_by(function: Callable[[Any, Any], Any], family: dict[str, loops.Loop
 
         return of_integers
 
-    return Looped(row, settle=settle)
+    return Looped(row, settle=settle, steps=steps_of(family, function))
 
 
 EXACT_QUOTIENT = 16  #: up to which integers keep their distance after two roundings to half precision
@@ -190,18 +192,12 @@ def power(x: Any, y: Any) -> Any:
     return np.where(y < 0, of_unit, np.power(x, np.maximum(y, 0)))
 
 
-SLOW = 16  #: how much longer NumPy takes for bfloat16 than for float32
+product_of_halves = of_bits(Chained(lambda x, y: x * y, "E", True), np.multiply)
 
 
 def product(x: Any, y: Any, out: Any) -> Any:
-    """Multiply two arrays into a third, or a new one; bfloat16 by a loop where there is one."""
-    by_loop = loops.arithmetic.get(x.dtype.name) if x.dtype.itemsize == 2 else None
-    if by_loop is not None and x.flags.c_contiguous and y.flags.c_contiguous and (
-            loop := by_loop.compiled(SLOW * x.size)) is not None:
-        out = np.empty_like(x) if out is None else out
-        loop(*[array.view(np.uint16) for array in (x, y, out)], loops.ARITHMETIC.index("multiply"))
-        return out
-    return np.multiply(x, y, out)
+    """Multiply two arrays into a third, or a new one."""
+    return product_of_halves(x, y) if x.dtype.itemsize == 2 and out is None else np.multiply(x, y, out)
 
 
 #: Exponents whose powers round differently from ``exp(y * log(x))``. PyTorch has C's ``pow`` for float16: it takes
@@ -309,12 +305,6 @@ def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False
 
     row.into = into if writes else None  # type: ignore[attr-defined]
     return row
-
-
-@cache
-def has_vectors(name: str) -> bool:
-    """Return True if NumPy has a SIMD loop of a float32 function on this processor, as for ``exp`` on most."""
-    return not opt_func_info(func_name=f"^{name}$", signature="float32")[name]["ff"]["current"].startswith("baseline")
 
 
 def exp_of(x: Any, out: Any, sign: int = 1) -> Any:
@@ -437,7 +427,8 @@ CPU_KERNELS.update({
     "add.Tensor": PreparedUfunc(np.add, times),
     "sub.Tensor": subtraction,
     **dict.fromkeys(("rsub.Tensor", "rsub.Scalar"), Looped(
-        lambda x, y, alpha=1: np.subtract(y, subtrahend(x, alpha)), settle=subtracted)),
+        lambda x, y, alpha=1: np.subtract(y, subtrahend(x, alpha)), settle=subtracted,
+        steps=lambda x, y, alpha=1: np.subtract(y, x * alpha if alpha != 1 else x))),
     "mul.Tensor": np.multiply,
     "div.Tensor": np.divide,
     "div.Tensor_mode": Looped(lambda x, y, rounding_mode=None: DIVISIONS[rounding_mode](x, y),

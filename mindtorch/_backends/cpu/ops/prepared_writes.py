@@ -204,12 +204,18 @@ def fill(x: Array, value: Any) -> Callable[[Array], Array] | None:
     """Prepare an array like another that is not large, filled with a number that its dtype surely holds."""
     number = held(from_numpy_dtype(x.dtype), value) if x.size < SMALL else None
 
+    if number is None:
+        return None
+    bits = number_in(number, x.dtype)
+    if bits.itemsize == 2:
+        bits = bits.view(np.uint16)  # NumPy is slow to write half precision
+
     def run(x: Array) -> Array:
         out = np.empty_like(x)
-        out.fill(number)
+        out.view(bits.dtype).fill(bits)
         return out
 
-    return None if number is None else run
+    return run
 
 
 @taking(3)

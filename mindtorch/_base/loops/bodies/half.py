@@ -27,7 +27,7 @@ HALVES = {"float16": (widened, narrowed), "bfloat16": (from_bfloat16, to_bfloat1
 
 
 def loops_of(half: str) -> None:
-    """Build the loops that convert a dtype of half precision to float32, and back, and the one that computes in it."""
+    """Build the loops that convert a dtype of half precision to float32, and back."""
     read, write = HALVES[half]
 
     @loop("uint16[::1]", "float32[::1]", name=f"widen_{half}")
@@ -39,30 +39,6 @@ def loops_of(half: str) -> None:
     def narrow(x: Any, out: Any) -> None:
         for i in range(len(x)):
             out[i] = write(x[i])
-
-    @loop("uint16[::1]", "uint16[::1]", "uint16[::1]", "int64", name=f"arithmetic_{half}")
-    def arithmetic(x: Any, y: Any, out: Any, operation: Any) -> None:
-        """Compute the operation that ``operation`` numbers in ``ARITHMETIC``."""
-        if operation == 0:
-            for i in range(len(x)):
-                out[i] = write(read(x[i]) + read(y[i]))
-        elif operation == 1:
-            for i in range(len(x)):
-                out[i] = write(read(x[i]) - read(y[i]))
-        elif operation == 2:
-            for i in range(len(x)):
-                out[i] = write(read(x[i]) * read(y[i]))
-        elif operation == 3:
-            for i in range(len(x)):
-                out[i] = write(read(x[i]) / read(y[i]))
-        elif operation == 4:
-            for i in range(len(x)):
-                left, right = read(x[i]), read(y[i])
-                out[i] = write(left if left >= right or left != left else right)
-        else:
-            for i in range(len(x)):
-                left, right = read(x[i]), read(y[i])
-                out[i] = write(left if left <= right or left != left else right)
 
 
 for _half in HALVES:
