@@ -387,8 +387,7 @@ class OperatorNode(Node):
                     results[where] = formula(*[values[need] for need in needs])
                     continue
                 for position, part in zip(where, formula(*[values[need] for need in needs]), strict=True):
-                    if plan.mask >> position & 1:
-                        results[position] = part
+                    results[position] = part
         if self.lengths is None:
             return results
         flat: list[Any] = []

@@ -88,6 +88,21 @@ def made_after_writes(device: str) -> Case:
     return case
 
 
+def recorded_after_writes(t: Any) -> Any:
+    """Check that operators on a view, first of its kind and later, are recorded below the write to its base."""
+    names, gradients = [], []
+    for _ in range(3):
+        leaf = t.ones(3, 2, requires_grad=True)
+        base = leaf * 2
+        view = base[0]
+        base.mul_(5)
+        for result in (view * 3, view.neg(), view.sum(), t.cat([view, view]), view.add(view)):
+            above = result.grad_fn.next_functions[0][0]
+            names.append((above.name(), above.next_functions[0][0].name()))
+            gradients.append(t.autograd.grad(result.sum(), leaf, retain_graph=True))
+    return names, gradients
+
+
 def switched(t: Any) -> list[bool]:
     """Return whether views require grad while their base, a leaf, is switched on and off."""
     base = t.zeros(4)
@@ -105,6 +120,7 @@ CASES: dict[str, Case] = {
     "turned in place": turned,
     "made after writes": made_after_writes("cpu"),
     "made after writes, without values": made_after_writes("meta"),
+    "recorded after writes": recorded_after_writes,
     "history": history,
     "retained": retained(lambda base, view: None),
     "retained, the base is written": retained(lambda base, view: base.mul_(2)),
