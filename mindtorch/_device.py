@@ -45,10 +45,8 @@ class device:
     index: int | None
 
     def __new__(cls, type: Any, index: int | None = None) -> device:
-        if isinstance(type, device):
-            type, index = type.type, type.index
-        elif isinstance(type, int) and not isinstance(type, bool):
-            type, index = "npu", int(type)
+        if index is None and isinstance(type, (device, int)) and not isinstance(type, bool):
+            type, index = (type.type, type.index) if isinstance(type, device) else ("npu", int(type))
         elif not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
         if index.__class__ is not int and index is not None:

@@ -598,6 +598,12 @@ def test_no_truth_value_is_an_index_of_a_device() -> None:
         mindtorch.device("cpu", True)
 
 
+@pytest.mark.parametrize("kind", [mindtorch.device("cpu"), 0], ids=str)
+def test_a_device_that_has_an_index_takes_no_other(kind: Any) -> None:
+    with pytest.raises(TypeError, match="'type' must be str"):
+        mindtorch.device(kind, 1)
+
+
 def test_equal_devices_are_one_object():
     cpu = mindtorch.device("cpu")
     assert cpu is mindtorch.device("cpu") is copy.deepcopy(cpu) is pickle.loads(pickle.dumps(cpu))

@@ -108,6 +108,8 @@ def test_signatures_are_shown_as_in_pytorchs_documentation():
         "(*dims)": x.permute,
         "(condition, other)": x.where,
         "(input, dim=..., keepdim=False, *, other=..., out=None)": mindtorch.max,
+        "(n, m=..., *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None)":
+            mindtorch.eye,
     }.items()}
     assert all(text == found for text, found in shown.items()), shown
 

@@ -143,6 +143,10 @@ PROGRAMS: dict[str, Program] = {
         for x in (lib.tensor([[3.0, 1.0, float("nan"), 2.0], [0.0, -0.0, 5.0, 4.0]], dtype=lib.float64),)
         for dim, keepdim in ((None, False), (0, True), (1, False))
         for q in (0.3, lib.tensor([0.25, 1.0], dtype=lib.float64))],
+    "versions of quantiles": lambda lib: [
+        getattr(lib, name)(lib.arange(24.0).reshape(4, 6), q, *dim)._version
+        for name in ("quantile", "nanquantile") for q in (0.3, lib.tensor([0.25, 0.5])) for dim in ((), (1,))
+        for _ in range(4)],
     "quantiles beyond 1": lambda lib: [
         lib.quantile(lib.arange(4.0), lib.tensor(q)) for q in (0.5, 0.5, 0.5, 1.5)],
     "means without NaN": lambda lib: [
