@@ -546,3 +546,56 @@ def test_rows_are_added_where_other_dimensions_have_one_element(shape: tuple[int
         return [(found.tolist(), found.shape) for found in seen]
 
     assert program(mindtorch) == program(torch)
+
+
+def written_in_other_orders(t: Any, dtype: str, order: tuple[int, ...], shape: tuple[int, ...]) -> list[Any]:
+    """Return what writes make, three times each, of a tensor that is contiguous in an order of its dimensions."""
+    x = numbers(t, tuple(shape[d] for d in order), 2, dtype).permute([order.index(d) for d in range(len(shape))])
+    found: list[Any] = []
+    for dim in range(len(shape)):
+        line, y = places(t, (shape[dim],), shape[dim]), numbers(t, shape, 3, dtype)
+        each, other = places(t, shape, shape[dim]), t.arange(shape[dim]).flip(0)
+        for _ in range(3):
+            found += [x.index_add(dim, line, y), x.scatter_add(dim, each, y.mT.contiguous().mT), x.gather(dim, each),
+                      x.scatter(dim, each, 7), x.index_copy(dim, other, y), x.index_fill(dim, line, 5),
+                      x.clone().scatter_reduce_(dim, each, y, "amax", include_self=False)]
+            if not dim:
+                found += [x.index_put((line,), y, accumulate=True), x.index_put((other,), y), x.index_put(
+                    (line[:, None], places(t, (3,), shape[1])), y[0, 0], accumulate=True), x.index_put((-line,), y[0])]
+    return found
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float32", "bfloat16"])
+@pytest.mark.parametrize("order, shape", [((1, 0), (3, 4)), ((2, 0, 1), (4, 5, 3)), ((1, 0), (50, 60)),
+                                          ((0, 2, 1), (3, 40, 40))], ids=str)
+def test_writes_keep_the_order_of_the_memory(dtype: str, order: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    ours, theirs = (written_in_other_orders(t, dtype, order, shape) for t in LIBRARIES)
+    assert_same(ours, theirs)
+
+
+def test_an_index_out_of_bounds_is_refused_by_a_plan_for_another_order_of_memory() -> None:
+    for shape in ((3, 4), (60, 50)):
+        x, y = mindtorch.zeros(shape[::-1]).t(), mindtorch.ones(shape)
+        for at in (0, 0, 0, shape[1]):
+            index = mindtorch.full((shape[1],), at)
+            if at:
+                with pytest.raises(RuntimeError, match=f"index {at} is out of bounds for dimension 1 with size {at}"):
+                    x.scatter_add(1, index.expand(shape).contiguous(), y)
+            else:
+                x.scatter_add(1, index.expand(shape).contiguous(), y)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int64", "bfloat16"])
+@pytest.mark.parametrize("shape", [(), (1,), (3, 0), (4, 5), (70, 80), (3, 40, 50)], ids=str)
+def test_elements_that_are_found_are_those_of_pytorch(dtype: str, shape: tuple[int, ...]) -> None:
+    for low, masked in ((0, True), (1, True), (1, False)):
+        found = []
+        for t in LIBRARIES:
+            x = (numbers(t, shape, 4, "int64", low + 4) - 1).to(getattr(t, dtype)) * masked
+            turned = x.mT.contiguous().mT if len(shape) > 1 else x
+            chosen = numbers(t, shape, 5, "int64", 3) > 1
+            found.append([[t.nonzero(y), t.nonzero(y, as_tuple=True), t.unique(y, True, True, True),
+                           t.unique_consecutive(y, return_counts=True), y.masked_scatter(chosen, x),
+                           y.masked_select(chosen), y.masked_select(chosen | True)]
+                          for y in (x, turned) for _ in range(2)])
+        assert_same(*found)

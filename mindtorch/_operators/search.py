@@ -12,7 +12,7 @@ from .._base.errors import NAMES, check, check_takes
 from .._base.layout import Ints, Spec, contiguous_strides, wrap_dim
 from .._dispatch.aten import (
     _unique2 as unique2, nonzero as nonzero_indices, nonzero_out, searchsorted_Tensor as searchsorted,
-    unique_consecutive as consecutive, unique_dim,
+    unbind_int as unbind, unique_consecutive as consecutive, unique_dim, unsqueeze,
 )
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.registry import Operator
@@ -227,7 +227,7 @@ def nonzero(self: Any, as_tuple: bool) -> Any:
     """``torch.nonzero`` with ``as_tuple``: one index tensor per dimension."""
     if not as_tuple:
         return nonzero_indices(self)
-    return tuple((self if self.ndim else self.unsqueeze(0)).nonzero().unbind(1))
+    return unbind(nonzero_indices(self if self.ndim else unsqueeze(self, 0)), 1)
 
 
 operator("nonzero", meta_nonzero, batching=unbatchable, differentiable=False)

@@ -14,7 +14,7 @@ SPECIAL = [0.0, -0.0, torch.inf, -torch.inf, torch.nan, 1e-45, -1e-40, 88.7, -88
 OTHERS = {*[f"{name}_{half}" for name in ("widen", "narrow", "arithmetic") for half in ("float16", "bfloat16")], *[
     f"{name}_{kind}" for name in (
         "fractional_ends", "remainder", "add_at_rows", "add_at_each", "sum_rows", *loops.elements)
-    for kind in ("float32", "float64")]}
+    for kind in ("float32", "float64")], *[f"gather_int{bits}" for bits in (16, 32, 64)]}
 
 
 def numbers(dtype: torch.dtype = torch.float32, scale: float = 3.0) -> torch.Tensor:

@@ -177,6 +177,12 @@ CHOSEN = {
     **of_dtypes(INTEGERS, 1, {"copy_at_each_{}": lambda t, x: x.scatter(1, places(t, x), x.flip(0))}),
     "copy_at_each_int16": lambda t, x: x.short().scatter(1, places(t, x), x.flip(0).short()),
     "copy_at_each_int8": lambda t, x: (x > 1).scatter(1, places(t, x), x.flip(0) > 1).float(),
+    "add_at_each_complex64": lambda t, x: t.view_as_real(
+        t.complex(x, x.flip(0)).scatter_add(0, places(t, x), t.complex(x, x))),
+    "add_at_rows_complex128 of elements": lambda t, x: t.view_as_real(
+        x.to(t.complex128).index_add(1, rows(t, x)[:640], x.to(t.complex128))),
+    "maximum_at_each_uint8": lambda t, x: (x > 9).scatter_add(1, places(t, x), x.flip(0) > 9).float(),
+    "minimum_at_each_uint8": lambda t, x: (x > 1).scatter_reduce(0, places(t, x), x > -9, "prod").float(),
     "copy_at_rows_int32": lambda t, x: x.index_copy(1, t.arange(640).flip(0), x),
     "gather_int16": lambda t, x: x.short().gather(1, places(t, x)),
     "gather_down_int8": lambda t, x: (x > 1).gather(0, places(t, x)).float(),

@@ -78,13 +78,13 @@ class Copied:
         self.row, self.count, self.__name__ = row, row.count, row.__name__.removesuffix("_")
 
     def __call__(self, x: ndarray, *args: Any) -> Rows:
-        write, rest = self.row.prepare(x.copy(), *args), ()
+        write, rest = self.row.prepare(x.copy("K"), *args), ()
         if write is None:
             assert self.row.plain is not None
             write, rest = self.row.plain, args[self.count - 1:]
 
         def run(x: ndarray, *given: Any) -> ndarray | None:
-            out = x.copy()
+            out = x.copy("K")
             return None if write(out, *given, *rest) is False else out
 
         return run

@@ -258,8 +258,8 @@ softmax_backward_down, log_softmax_backward_down = Loop("softmax_backward_down")
 gather, gather_down, pad_rows = (ByDType(name, True, "bhil") for name in ("gather", "gather_down", "pad_rows"))
 #: What combines values with elements at indices, or with rows at indices, by NumPy's name; or copies their bits.
 at_each, at_rows = ({name: ByDType(f"{name}_{way}", True, kinds)
-                     for name, kinds in (("add", "fdileE"), ("multiply", "fdileE"), ("maximum", "fdil"),
-                                         ("minimum", "fdil"), ("copy", "bhil"))} for way in ("at_each", "at_rows"))
+                     for name, kinds in (("add", "fdileEFD"), ("multiply", "fdileE"), ("maximum", "fdilB"),
+                                         ("minimum", "fdilB"), ("copy", "bhil"))} for way in ("at_each", "at_rows"))
 cumsum = ByDType("cumsum", True, "fdl")
 cumprod, distances, sum_bags = (ByDType(name, True) for name in ("cumprod", "distances", "sum_bags"))
 fmod, remainder = ByDType("fmod", True), ByDType("remainder", True)

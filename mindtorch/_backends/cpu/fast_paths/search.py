@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
-from ...._dtype import complex32, int32, int64
+from ...._dtype import COMPLEX, complex32, int32, int64
 from ...._tensor import Tensor, from_array
 from ...common.elements import NUMBERS
-from ..ops.search import beside, bisected, searched
+from ..ops.search import beside, bisected, consecutive_elements, searched, sorted_elements
 from ..precision import to_opmath
 from ..rows import strided
 from . import FAST_PATHS, Row, fast_path
@@ -49,15 +49,33 @@ def nonzero(self: Any) -> Tensor | None:
     array = self._array
     if array.size >= SOME or self._dtype is complex32:
         return None
-    if not array.ndim:
-        return from_array(np.empty((1, 0), int64.np), int64) if array else None
-    found = np.array(array.nonzero())
+    found = np.array(array.nonzero()) if array.ndim else np.empty((0, int(bool(array))), int64.np)
     count = found.shape[1]
-    if not count or found.size == 1:
-        return from_array(found, int64) if count else None
+    if count == 1 and len(found) < 2:
+        return from_array(found.reshape(1, -1), int64)
     return strided(found, found.T, int64, (1, count))
 
 
-FAST_PATHS["nonzero"] = nonzero
+@fast_path
+def unique2(self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
+    """Return the different elements, and their places and numbers if requested."""
+    return found_by(sorted_elements, self, return_inverse, return_counts)
+
+
+@fast_path
+def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
+    """Return the first of equal elements in a row, and their places and numbers if requested."""
+    return found_by(consecutive_elements, self, return_inverse, return_counts) if dim is None else None
+
+
+def found_by(find: Any, self: Any, *flags: bool) -> Any:
+    """Return the results of a row over all elements as tensors."""
+    if self._dtype.category == COMPLEX:
+        return None
+    values, places, counts = find(self._array, *flags)
+    return from_array(values, self._dtype), from_array(places, int64), from_array(counts, int64)
+
+
+FAST_PATHS.update({"nonzero": nonzero, "_unique2": unique2, "unique_consecutive": unique_consecutive})
 for _kind in ("Tensor", "Scalar"):
     FAST_PATHS.update({f"searchsorted.{_kind}": searchsorted, f"bucketize.{_kind}": bucketize})

@@ -103,7 +103,7 @@ def is_mask(index: Any) -> bool:
 def where_true(x: Array, mask: Array) -> Array:
     """Return ``x[mask]``. Raises IndexError if the mask does not match the first dimensions."""
     if (mask.ndim == x.ndim and x.size < LISTED) or x.shape[:mask.ndim] != mask.shape or not x.size or (
-            not x.flags.c_contiguous):
+            not x.flags.c_contiguous) or np.count_nonzero(mask) * 16 > mask.size * 15:  # most, between which it copies
         chosen: Array = x[mask]
         return chosen
     return x.reshape(-1, *x.shape[mask.ndim:]).compress(mask.reshape(-1), 0)
@@ -219,9 +219,9 @@ def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Callable
 def gathered(x: Array, dim: int, at: Array) -> Array:
     if not at.size:
         return np.empty(at.shape, x.dtype)
-    if at.size > FEW and at.dtype != np.int64:  # which loops take
-        at = at.astype(np.int64)
-    if at.size > 2 * SMALL and x.itemsize in BITS and are_boxes(x, dim, at) and (
+    if at.size > FEW and x.size <= 2 * at.size:  # contiguous ones, which loops take
+        x, at = np.ascontiguousarray(x), np.ascontiguousarray(at, np.int64)
+    if at.size > FEW and x.itemsize in BITS and are_boxes(x, dim, at) and (
             loop := loops.gather_down.compiled(at.size, x.view(BITS[x.itemsize]))) is not None:
         return gathered_down(loop, x, dim, at)
     if at.size > FEW and x.itemsize in BITS and are_lines(x, dim, at) and (

@@ -10,21 +10,22 @@ import numpy as np
 
 from ...._base import loops
 from ...._base.determinism import alert_not_deterministic
+from ...._base.layout import Ints
 from ...._dtype import before_rounding, from_numpy_dtype
 from ...common.blocks import SMALL
 from ...common.half import NATIVE, convert, number_in
 from ..along import FEW, finder
 from ..fast_paths import held
 from ..precision import is_half, opmath
-from ..rows import MOST, Copied, Prepared, taking
+from ..rows import MOST, Copied, Prepared, order_of, taking
 from . import AT_ONCE, CPU_KERNELS
-from .indexing import Array, Find, clamped
+from .indexing import Array, Find, are_below, clamped
 from .writes import (
     PASSES, REDUCTIONS, as_loops_take, average, combine, index_add_, index_copy_, index_fill_, index_reduce_,
     masked_scatter_, put_, scatter_, scatter_add_, update_at,
 )
 
-SEVERAL = 1 << 6  #: values for which a loop that is there takes less than ``ufunc.at``
+SEVERAL = 1 << 10  #: values for which a loop that is there takes less than ``ufunc.at``
 
 
 def from_end(find: Find | None, size: int) -> Find | None:
@@ -158,19 +159,52 @@ def masked_scatter_in_order(x: Array, mask: Array, source: Array) -> Callable[..
     if not x.flags.c_contiguous:
         return None
 
+    everywhere = None if mask.shape == shape else np.ones(shape, bool)
+
     def run(x: Array, mask: Array, source: Array) -> Any:
-        places = (mask if mask.shape == shape else np.broadcast_to(mask, shape)).reshape(-1).nonzero()[0]
-        if source.size < places.size:
+        if everywhere is not None:
+            mask = np.logical_and(mask, everywhere)
+        if source.size < x.size and source.size < np.count_nonzero(mask):
             return False
-        x.reshape(-1)[places] = source.reshape(-1)[:places.size]
-        return None
+        return np.place(x, mask, source) if source.size else None
 
     return run
 
 
+def permutation(x: Array) -> tuple[Ints, Ints] | None:
+    """Return the order in which an array's dimensions are contiguous, and its inverse; None without one."""
+    return order_of(x.shape, tuple([step // x.itemsize for step in x.strides]))
+
+
+def in_order_of_memory(prepare: Callable[..., Any], plain: Callable[..., None]) -> Callable[..., Any]:
+    """Wrap a preparation of writes along a dimension: where the target is contiguous in another order of its
+    dimensions, all arrays are permuted, which changes neither the places nor the order of the writes to one.
+    """
+    def prepared(x: Array, dim: int, at: Array, *others: Any) -> Callable[..., Any] | None:
+        if x.flags.c_contiguous or x.ndim < 2 or not x.size or (found := permutation(x)) is None:
+            return prepare(x, dim, at, *others)
+        order, back = found
+        axis, size, settings = back[dim], x.shape[dim], others[1:]
+
+        def permuted(array: Any) -> Any:
+            return array.transpose(order) if array.__class__ is Array and array.ndim == len(order) else array
+
+        write = prepare(permuted(x), axis, permuted(at), *map(permuted, others))
+
+        def run(x: Array, dim: int, at: Array, *values: Any) -> Any:
+            if write is not None:
+                return write(x.transpose(order), axis, permuted(at), *map(permuted, values))
+            return False if at.size and not are_below(at, size) else plain(
+                x.transpose(order), axis, permuted(at), *map(permuted, values or others[:1]), *settings)
+
+        return run
+
+    return prepared
+
+
 def preparing(name: str, plain: Callable[..., None], prepare: Callable[..., Any], count: int = 4) -> None:
     """Add the rows of an in-place operator and of its functional form, which take so many leading arguments."""
-    row = Prepared(prepare, count, plain)
+    row = Prepared(in_order_of_memory(prepare, plain) if plain not in WHOLE else prepare, count, plain)
     CPU_KERNELS[name] = row
     AT_ONCE[name.replace("_.", ".").removesuffix("_")] = Copied(row)
 
@@ -220,28 +254,47 @@ def fill(x: Array, value: Any) -> Callable[[Array], Array] | None:
 
 @taking(3)
 def index_put(x: Array, indices: list[Any], values: Array, accumulate: bool = False) -> Callable[..., Any] | None:
-    """Prepare ``index_put`` for integers at the first dimensions."""
-    count, inner = len(indices), x.shape[len(indices):]
-    if not x.size or any(at is None or at.dtype.kind != "i" or not at.size for at in indices):
+    """Prepare ``index_put`` for integers at the first dimensions: of few elements at their places in memory."""
+    count, inner, found = len(indices), x.shape[len(indices):], permutation(x)
+    if not x.size or found is None or any(at is None or at.dtype.kind != "i" or not at.size for at in indices):
         return None
     sizes, shape = x.shape[:count], np.broadcast_shapes(*[at.shape for at in indices])
-    whole, steps = (*shape, *inner), np.arange(prod(inner)).reshape(inner)
-    length, few = np.asarray(steps.size), prod(whole) <= FEW
+    whole, (order, back) = (*shape, *inner), found
+    is_line, in_rows = count == len(shape) == 1, order == (*range(x.ndim),)
+    if prod(whole) > FEW and (accumulate or not in_rows) and not (is_line or in_rows):
+        return None
+    memory, column = tuple([x.shape[d] for d in order]), (1,) * len(inner)
+    others = [np.arange(n).reshape(-1, *column[d + 1:]) for d, n in enumerate(inner)]
+
+    def few(out: Array, indices: list[Array], values: Array) -> None:
+        parts = [*([at.reshape(at.shape + column) for at in indices] if inner else indices), *others]
+        places = np.ravel_multi_index(tuple([parts[d] for d in order]), memory)
+        flat = out.transpose(order).reshape(-1)
+        if accumulate:
+            combine_at(np.add, flat, places, values)
+        else:
+            flat[places] = values
+
+    def many(out: Array, indices: list[Array], values: Array) -> None:
+        rows = np.ravel_multi_index(tuple(indices), sizes)
+        if not accumulate and in_rows:
+            out.reshape(-1, *inner)[rows] = values
+            return
+        if values.shape != whole:
+            values = np.broadcast_to(values, whole)
+        if is_line:
+            combine(np.add if accumulate else None, out.transpose(order), back[0], rows, values.transpose(order))
+        else:
+            combine(np.add, out.reshape(-1, *inner), 0, rows.reshape(-1), values.reshape(-1, *inner))
+
+    write = few if prod(whole) <= FEW and (accumulate or not in_rows) else many
 
     def run(x: Array, indices: list[Array], values: Array) -> Array | None:
-        out = x.copy()
+        out = x.copy("K")
         try:
-            rows = np.ravel_multi_index(tuple(indices), sizes)
-        except ValueError:  # negative, or out of bounds
+            write(out, indices, values)
+        except ValueError:  # an index is negative, or out of bounds
             return None
-        if not accumulate:
-            out.reshape(-1, *inner)[rows] = values
-        elif few:
-            places = np.multiply(rows, length).reshape(shape + (1,) * len(inner)) + steps if inner else rows
-            combine_at(np.add, out.reshape(-1), places, values)
-        else:
-            combine(np.add, out.reshape(-1, *inner), 0, rows.reshape(-1),
-                    np.broadcast_to(values, whole).reshape(-1, *inner))
         return out
 
     return run
@@ -264,6 +317,8 @@ def unsafe_masked_index_put_accumulate(x: Array, mask: Array, indices: list[Any]
 
     return run
 
+
+WHOLE = {put_, masked_scatter_}  #: which write along no dimension
 
 preparing("scatter_.src", scatter_, scatter_at)
 preparing("scatter_.reduce", scatter_, scatter_at)

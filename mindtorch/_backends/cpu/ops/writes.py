@@ -113,7 +113,9 @@ def combine(ufunc: Any, x: Array, dim: int, at: Array, values: Array) -> None:
     """
     if not values.size:
         return
-    if x.dtype == bool:  # NumPy combines numbers five times as fast
+    if ufunc is None and (bits := BITS.get(x.itemsize)):
+        x, values = x.view(bits), values.view(bits)
+    elif x.dtype == bool:  # NumPy combines numbers five times as fast
         ufunc, x, values = AS_NUMBERS.get(ufunc, ufunc), x.view(np.uint8), values.view(np.uint8)
     shape, of_rows, loop = x.shape, at.ndim == 1, None
     total = x if x.flags.c_contiguous else np.ascontiguousarray(x)
@@ -134,8 +136,11 @@ def combine(ufunc: Any, x: Array, dim: int, at: Array, values: Array) -> None:
         boxes = prod(shape[:dim])
         target, given = (as_loops_take(array).reshape(boxes, array.shape[dim], -1) for array in (total, values))
         places = at if of_rows else at.reshape(given.shape)
-        each_block(lambda part: loop(target[part], places if of_rows else places[part], given[part]), boxes,
-                   max(LARGE * boxes // values.size, 1), values.size)
+        if values.size < LARGE:
+            loop(target, places, given)
+        else:
+            each_block(lambda part: loop(target[part], places if of_rows else places[part], given[part]), boxes,
+                       max(LARGE * boxes // values.size, 1), values.size)
     if total is not x:
         x[...] = total
 
@@ -171,8 +176,8 @@ def index_copy_(x: Array, dim: int, at: Array, source: Array) -> None:
     rows, dim = front(x, dim), dim % max(x.ndim, 1)
     message = f"index_copy_(): index {{}} is out of bounds for dimension {dim} with size {len(rows)}"
     at = bounded(at.reshape(-1), len(rows), IndexError, message, dim=dim)
-    if dim and (bits := BITS.get(x.itemsize)):
-        combine(None, x.view(bits), dim, at, source.view(bits))
+    if dim and x.itemsize in BITS:
+        combine(None, x, dim, at, source)
     else:
         rows[at] = front(source, dim)
 
@@ -241,8 +246,8 @@ def scatter_(x: Array, dim: int, at: Array, src: Any, reduce: str | None = None,
     if not at.size:
         return
     shape = at.shape or (1,)
-    values = (src.reshape(src.shape or (1,))[tuple(slice(n) for n in shape)] if isinstance(src, Array) else
-              number_in(src, x.dtype))
+    values = (number_in(src, x.dtype) if not isinstance(src, Array) else src if src.shape == at.shape != () else
+              src.reshape(src.shape or (1,))[tuple(slice(n) for n in shape)])
     if reduce is None and not values.ndim:
         x, key = grid(x, dim, at)
         x[key] = values
@@ -250,10 +255,9 @@ def scatter_(x: Array, dim: int, at: Array, src: Any, reduce: str | None = None,
     x, at = (x, at) if x.ndim and at.ndim else (x.reshape(-1), at.reshape(-1))
     dim, at = dim % x.ndim, in_bounds(x, dim, at)
     if reduce is None:
-        bits = BITS.get(x.itemsize, x.dtype)
-        combine(None, x.view(bits), dim, at, values.view(bits))
+        combine(None, x, dim, at, values)
         return
-    values = to_opmath(np.broadcast_to(values, at.shape))
+    values = to_opmath(values if values.shape == at.shape else np.broadcast_to(values, at.shape))
     in_opmath(x, lambda total: reduce_along(total, dim, at, values, reduce, include_self))
 
 

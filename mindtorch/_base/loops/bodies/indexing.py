@@ -69,6 +69,12 @@ def combining(name: str, operation: Callable[[Any, Any], Any], *of: str, half: s
 
     @loop(boxes, "int64[::1]", boxes, of=of, name=f"{name}_at_rows{ending}")
     def at_rows(out: Any, at: Any, values: Any) -> None:
+        if out.shape[2] == 1:  # a line for each number takes longer than the number
+            for k in range(len(out)):
+                numbers, added = out[k, :, 0], values[k, :, 0]
+                for row in range(len(at)):
+                    numbers[u64(at[row])] = operation(numbers[u64(at[row])], added[row])
+            return
         for k in range(len(out)):
             for row in range(len(at)):
                 line, given = out[k, u64(at[row])], values[k, row]
@@ -81,8 +87,9 @@ for _name, _operation in (("add", operator.add), ("multiply", operator.mul)):
     combining(_name, _operation, *INTEGERS, *FLOATS)
     for _half in HALVES:
         combining(_name, rounded(_operation, _half), half=_half)
-combining("maximum", larger, *INTEGERS, *FLOATS)
-combining("minimum", smaller, *INTEGERS, *FLOATS)
+combining("add", operator.add, "complex64", "complex128")
+combining("maximum", larger, "uint8", *INTEGERS, *FLOATS)
+combining("minimum", smaller, "uint8", *INTEGERS, *FLOATS)
 combining("copy", second, *SIZES)
 
 
