@@ -30,7 +30,7 @@ def placing(rounded: Any) -> Any:
             sign = -sign if x < low else sign
             flips = np.floor(rounded(distance / span))
             rest = rounded(distance - rounded(flips * span))
-            if flips % 2 == 0:
+            if flips == kind(2) * np.floor(flips / kind(2)):
                 x = rounded(low + rest)
             else:
                 x, sign = rounded(high - rest), -sign
@@ -45,6 +45,12 @@ def tapping(read: Any, rounded: Any) -> Any:
     """Return the function that finds the elements beside samples; numbers are ``read``, and each step is rounded."""
     inside = placing(rounded)
 
+    @njit(inline="always")
+    def start(place: Any, size: Any, scale: Any, corners: Any, kind: Any) -> Any:
+        """Return a place of the grid, from -1 to 1, in elements."""
+        x = rounded(read(place) + kind(1))
+        return rounded(x * scale) if corners else rounded(rounded(rounded(x * kind(size)) - kind(1)) / kind(2))
+
     @njit
     def find_taps(places: Any, size: Any, mode: Any, padding: Any, corners: Any, index: Any, weight: Any,
                   slope: Any) -> Any:
@@ -55,10 +61,9 @@ def tapping(read: Any, rounded: Any) -> Any:
         one, last = kind(1), kind(size - 1)
         scale = kind((size - 1) / 2) if corners else kind(size / 2)
         steep = rounded(scale)
-        for i in range(len(places)):
-            x = rounded(read(places[i]) + one)
-            x = rounded(x * scale) if corners else rounded(rounded(rounded(x * kind(size)) - one) / kind(2))
-            if mode == CUBIC:
+        if mode == CUBIC:
+            for i in range(len(places)):
+                x = start(places[i], size, scale, corners, kind)
                 first = np.floor(x)
                 t = rounded(x - first)
                 for k in range(4):
@@ -76,15 +81,30 @@ def tapping(read: Any, rounded: Any) -> Any:
                     there = place >= 0 and place <= last
                     slope[k, i] = kind(0) if not there else rounded(steep * grows if k < 2 else -steep * grows)
                     index[k, i] = i64(place) if there else i64(-1)
-                continue
-            x, sign = inside(x, size, padding, corners, kind)
-            first = np.rint(x) if mode == NEAREST else np.floor(x)
-            rest = rounded(x - first)
-            weight[0, i], slope[0, i] = one if mode == NEAREST else rounded(one - rest), -steep * sign
-            index[0, i] = i64(first) if first >= 0 and first <= last else i64(-1)
-            first += one
-            weight[1, i], slope[1, i] = rest, steep * sign
-            index[1, i] = i64(first) if first >= 0 and first <= last else i64(-1)
+            return
+        weights, slopes = weight[0], slope[0]  # few arrays in each loop: LLVM checks whether they overlap
+        if padding == ZEROS:
+            for i in range(len(places)):
+                weights[i], slopes[i] = start(places[i], size, scale, corners, kind), one
+        else:
+            for i in range(len(places)):
+                weights[i], slopes[i] = inside(
+                    start(places[i], size, scale, corners, kind), size, padding, corners, kind)
+        for k in range(1 if mode == NEAREST else 2):
+            at = index[k]
+            for i in range(len(places)):
+                first = np.rint(weights[i]) if mode == NEAREST else np.floor(weights[i]) + kind(k)
+                at[i] = i64(first) if first >= 0 and first <= last else i64(-1)
+        if mode == NEAREST:
+            weights[:] = one
+        else:
+            others, steeper = weight[1], slope[1]
+            for i in range(len(places)):
+                others[i] = rounded(weights[i] - np.floor(weights[i]))
+                weights[i] = rounded(one - others[i])
+            for i in range(len(places)):
+                steeper[i] = steep * slopes[i]
+                slopes[i] = -steeper[i]
 
     return find_taps
 
@@ -138,8 +158,8 @@ def loops_of(half: str = "") -> None:
                     for c in range(x.shape[1]):
                         image, result = x[n, c], out[n, c, start:start + BLOCK]
                         for i in range(len(result)):
-                            part = rounded(read(image[u64(at[i])]) * product[i]) if at[i] >= 0 else (
-                                product[i] if product[i] != product[i] else product.dtype.type(0))
+                            value = read(image[u64(max(at[i], 0))])
+                            part = rounded((value if at[i] >= 0 else product.dtype.type(0)) * product[i])
                             result[i] = write(read(result[i]) + part if element else part)
 
     @loop(arrays, arrays, arrays, "int64[::1]", "int64", "int64", "bool_", arrays, arrays, of=of,
