@@ -350,7 +350,12 @@ def compute(ufunc: Any, out: np.ndarray, *operands: Any) -> np.ndarray:
     Operands are numbers and arrays that broadcast to ``out``; one may be ``out`` itself.
     """
     size = out.size
-    if size < least_of(ufunc):
+    angle = loops.angles.get(ufunc)
+    if size < LARGE and angle is not None and size >= angle.least and (
+            loop := angle.taking(*operands, out)) is not None and operands[0].shape == out.shape:
+        loop(operands[0], out)
+        return out
+    if size < LARGE and (angle is None or size < angle.least or out.dtype is not angle.dtype):
         return ufunc(*operands, out=out, casting="unsafe")
     if (lines := of_lines(ufunc, out, operands)) is not None:
         function, count = lines
@@ -360,7 +365,7 @@ def compute(ufunc: Any, out: np.ndarray, *operands: Any) -> np.ndarray:
     large = [x.__class__ is np.ndarray and x.ndim > 0 for x in operands]
     if (vectors := as_vectors(out, *compress(operands, large))) is not None:
         target, *slices = vectors
-        if (angle := loops.angles.get(ufunc)) is not None and (loop := angle.taking(*vectors)) is not None:
+        if angle is not None and (loop := angle.taking(*vectors)) is not None:
             each_block(lambda at: loop(slices[0][at], target[at]), size, LARGE // 2, size)
             return out
     else:

@@ -161,7 +161,7 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
         if is_ufunc and not rest and size < LARGE and all(of_tensor) and len(operands) > 1 and (
                 repeats := repeats_of(tuple([arg._array.shape for arg in operands]))) is not None:
             function = partial(with_long_rows, function, repeats)
-        elif is_ufunc and not rest and not few and not widened:  # NumPy is slow to write half precision
+        elif is_ufunc and not rest and not widened and size >= min(SMALL, least_of(ufunc)):
             return Settled(into_new(ufunc, changes, spec), False)
         of_few = settle(wide.np, size, *rest) if settle is not None and few else None
         if of_few is not None:

@@ -78,10 +78,12 @@ def has_wide_vectors() -> bool:
 class Loop:
     """A loop of ``bodies``. If ``exact``, NumPy computes the same bits, except for those of NaN. If it ``waits``, it
     computes even one element, but from the first one on only if it is kept on the disk. A ``wide`` one is for
-    processors that compute 16 numbers at a time.
+    processors that compute 16 numbers at a time. A loop of elements takes those of ``dtype``.
     """
 
-    def __init__(self, name: str, exact: bool = False, least: int = LARGE, waits: bool = False, wide: bool = False):
+    def __init__(self, name: str, exact: bool = False, least: int = LARGE, waits: bool = False, wide: bool = False,
+                 dtype: np.dtype = SINGLE):
+        self.dtype = dtype
         self.name, self.exact, self._least, self._waits, self._wide = name, exact, 0 if waits else least, waits, wide
         self._function: Callable[..., Any] | None = None
         self._ufuncs: dict[tuple[int, ...], np.ufunc] = {}
@@ -127,9 +129,9 @@ class Loop:
         return self._function
 
     def taking(self, x: np.ndarray, *others: np.ndarray) -> Callable[..., Any] | None:
-        """Return the compiled function if all arrays are contiguous float32 and it pays; else None."""
+        """Return the compiled function if all arrays are contiguous, of its dtype, and it pays; else None."""
         for array in (x, *others):
-            if array.dtype is not SINGLE or not array.flags.c_contiguous:
+            if array.dtype is not self.dtype or not array.flags.c_contiguous:
                 return None
         return self.compiled(x.size)
 
@@ -240,9 +242,11 @@ arithmetic_of_lines = {
     "divide": (Loop("divide_by_lines", True), Loop("divide_lines", True))}
 box_muller, mt19937, exchange, poisson = (Loop(name, True) for name in (
     "box_muller", "mt19937", "exchange", "poisson"))
-#: Of which NumPy's vectors lose up to three units in the last place, in as much time.
-angles = {np.arcsin: Loop("asin", least=LARGE >> 1), np.arccos: Loop("acos", least=LARGE >> 1),
-          np.arctan: Loop("atan", least=LARGE >> 1)}
+#: Of which NumPy's vectors lose up to three units in the last place, in as much time; and of which it has no vectors.
+angles: dict[Any, Loop] = {ufunc: Loop(name, least=LARGE >> 1) for ufunc, name in (
+    (np.arcsin, "asin"), (np.arccos, "acos"), (np.arctan, "atan"))}
+angles |= {ufunc: Loop(f"{ufunc.__name__}_float64", least=SOME, dtype=np.dtype(np.float64)) for ufunc in (
+    np.sin, np.cos)}
 gelu, gelu_backward, softmax, log_softmax, softmax_backward, log_softmax_backward = (
     Loop(name, least=SOME) for name in (
         "gelu", "gelu_backward", "softmax", "log_softmax", "softmax_backward", "log_softmax_backward"))
@@ -290,6 +294,7 @@ FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
 sum_rows = ByDType("sum_rows", True)
 #: Which replace fifty passes each.
 erf, erfc, erfinv, lgamma = (Loop(name, least=SOME >> 3) for name in ("erf", "erfc", "erfinv", "lgamma"))
+wide_erf, wide_erfc = (Loop(f"{name}_float64", least=SOME >> 1, dtype=np.dtype(np.float64)) for name in ("erf", "erfc"))
 product_of_lines, moments_of_lines, moments_of_columns = (
     Loop(name, least=SOME) for name in ("product_of_lines", "moments_of_lines", "moments_of_columns"))
 sum_half_lines = {kind: Loop(f"sum_{kind}_lines", least=SOME) for kind in ("float16", "bfloat16")}

@@ -254,13 +254,13 @@ def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False
     cache.
 
     With ``writes``, the function takes an ``out`` array, which saves a pass and memory; compiled kernels call the row's
-    ``into``. ``loop`` computes float32 arrays if the other arguments are absent or equal ``settings``.
+    ``into``. ``loop`` computes arrays of its dtype if the other arguments are absent or equal ``settings``.
     """
     def by_loop(args: Any, out: np.ndarray) -> bool:
         """Compute by the loop if it takes the arguments; return whether it did."""
         arrays = *args[:count], out
         if loop is None or args[count:] not in ((), settings) or any(
-                a.dtype != np.float32 or a.shape != out.shape or not a.flags.c_contiguous for a in arrays):
+                a.dtype != loop.dtype or a.shape != out.shape or not a.flags.c_contiguous for a in arrays):
             return False
         compiled = loop.compiled(out.size)
         if compiled is None:

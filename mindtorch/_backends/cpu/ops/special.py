@@ -185,12 +185,13 @@ def polygamma(n: int, x: Any) -> Any:
     return (1 if n % 2 else -1) * np.exp(gammaln(order)) * zeta(order, x)
 
 
-def writing(function: Callable[..., Any], loop: loops.Loop) -> Looped:
-    """Return the row of a function of elements, of many in float32 by a loop, which writes few into ``out``."""
-    row = in_blocks(function, loop=loop)
+def writing(function: Callable[..., Any], *by: loops.Loop) -> Looped:
+    """Return the row of a function of elements, of many by the loop of their dtype, which writes few into ``out``."""
+    rows = {loop.dtype: (in_blocks(function, loop=loop), loop) for loop in by}
 
     @wraps(function)
     def call(x: Any, out: Any = None) -> Any:
+        row, loop = rows.get(x.dtype) or rows[loops.SINGLE]
         if out is None:
             return row(x)
         if x.size < loop.least:
@@ -360,9 +361,9 @@ CPU_KERNELS.update({
     "logit": Looped(logit, settle=lambda dtype, size, eps=None: None if dtype.itemsize == 2 else log_odds.settle(
         dtype, size, *bounds_of(eps, dtype))),
     "i0": scipy_function("i0"),
-    "erfc": writing(chained(lambda x: erfc(x)).function, loops.erfc),
+    "erfc": writing(chained(lambda x: erfc(x)).function, loops.erfc, loops.wide_erfc),
     "lgamma": lgamma_row,
-    "erf": writing(erf, loops.erf),
+    "erf": writing(erf, loops.erf, loops.wide_erf),
     "erfinv": writing(erfinv, loops.erfinv),
     **{f"special_{name}": scipy_function(name)
        for name in ("entr", "erfcx", "ndtri", "log_ndtr", "i0e")},

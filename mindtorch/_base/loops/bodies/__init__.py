@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from . import (
     activation, angles, attention, convolution, distance, division, elements, half, indexing, normalization, pooling,
-    product, random, recurrent, reduction, sampling, scan, softmax, special, writing,
+    product, random, recurrent, reduction, sampling, scan, softmax, special, wide, writing,
 )
 
 LOOPS = writing.LOOPS
