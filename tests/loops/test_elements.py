@@ -99,7 +99,11 @@ def test_all_numbers_of_half_precision_agree_with_pytorch(call, dtype, used) -> 
 
 @pytest.mark.parametrize("loop, draw", [
     ("box_muller", lambda t, n: t.randn(n)), ("exchange", lambda t, n: t.randperm(n)),
-    ("poisson", lambda t, n: t.poisson(t.arange(n).double() % 40 * 0.9))])
+    ("poisson", lambda t, n: t.poisson(t.arange(n).double() % 40 * 0.9)),
+    ("binomial", lambda t, n: t.binomial((t.arange(n).float() % 97).view(1, n), (t.arange(n) % 89 / 88)[:, None].mT)),
+    ("binomial", lambda t, n: t.binomial((t.arange(n) % 9001).double(), (t.arange(n) % 7 / 6).double())),
+    ("gamma", lambda t, n: t._standard_gamma((t.arange(n) % 61 / 20).view(1, n).mT)),
+    ("gamma", lambda t, n: t._sample_dirichlet((t.arange(4 * n) % 61 / 20 + 0.1).view(n, 4).double()))])
 @pytest.mark.parametrize("n", [1 << 14, (1 << 14) + 5])
 def test_random_numbers_are_those_of_pytorch(n, draw, loop, by_numpy, used) -> None:
     for lib in (mindtorch, torch):

@@ -2,16 +2,13 @@
 from __future__ import annotations
 
 import ctypes
-import operator
 import os
-from collections.abc import Callable, Iterator
-from itertools import chain
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..._base import forks, loops
-from ..._base.interrupts import contextmanager
 from ..._device import CPU, device as Device
 from ..._dtype import uint8
 from ..._tensor import Tensor, from_array
@@ -202,37 +199,22 @@ class Generator:
         words, used = np.empty(0, np.uint64), 0
         with self.lock:
             while needed:
-                words = np.concatenate((words[used:], self.random64(max(needed, self._within_state(bulk)))))
+                rest = words[used:]
+                least = needed - len(rest)
+                words = np.concatenate((rest, self.random64(max(least, self._returnable(least, bulk)))))
                 used, needed = take(words)
             self._at -= 2 * (len(words) - used)
 
-    def _within_state(self, bulk: int) -> int:
-        """Return how many words of 64 bits to draw, up to ``bulk`` that may be given back, else one."""
+    def _returnable(self, needed: int, bulk: int) -> int:
+        """Return how many words of 64 bits to draw, up to ``bulk``: the ones beyond those ``needed`` may be given back,
+        since they are of one state.
+        """
         if self._words is None or self._at == _WORDS:
             self._draw_ahead()
-        return min(bulk, (_WORDS - self._at) // 2) or 1  # of which the second half is of the next state
-
-    @contextmanager
-    def one_by_one(self, transform: Callable[[np.ndarray], np.ndarray], bulk: int) -> Iterator[Callable[[], Any]]:
-        """Yield a function that returns ``transform`` of one 64-bit word per call, for samplers that reject.
-
-        Words are drawn ``bulk`` at a time, within a state; on exit the generator stands after the last one that was
-        used.
-        """
-        with self.lock:
-            current: Iterator[Any] = iter(())
-
-            def bulks() -> Iterator[Iterator[Any]]:
-                nonlocal current
-                while True:
-                    current = iter(transform(self.random64(self._within_state(bulk))).tolist())
-                    yield current
-
-            values = chain.from_iterable(bulks())
-            try:
-                yield values.__next__
-            finally:
-                self._at = max(self._at - 2 * operator.length_hint(current), 0)
+        left = _WORDS - self._at
+        if left <= 2 * needed <= FEW:
+            return min(bulk, FEW // 2, (left + _WORDS) // 2)
+        return min(bulk, left // 2) or 1  # of which the second half is of the next state
 
     def _mt19937(self) -> np.random.MT19937:
         if self._engine is None:

@@ -240,8 +240,8 @@ arithmetic_of_lines = {
     "add": (add_to_lines, add_to_lines), "multiply": (multiply_lines, multiply_lines),
     "subtract": (Loop("subtract_lines", True), Loop("subtract_from_lines", True)),
     "divide": (Loop("divide_by_lines", True), Loop("divide_lines", True))}
-box_muller, mt19937, exchange, poisson = (Loop(name, True) for name in (
-    "box_muller", "mt19937", "exchange", "poisson"))
+box_muller, mt19937, exchange, poisson, binomial, gamma = (Loop(name, True) for name in (
+    "box_muller", "mt19937", "exchange", "poisson", "binomial", "gamma"))
 #: Of which NumPy's vectors lose up to three units in the last place, in as much time; and of which it has no vectors.
 angles: dict[Any, Loop] = {ufunc: Loop(name, least=LARGE >> 1) for ufunc, name in (
     (np.arcsin, "asin"), (np.arccos, "acos"), (np.arctan, "atan"))}

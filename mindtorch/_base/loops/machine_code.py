@@ -67,7 +67,7 @@ define void @NRT_MemInfo_call_dtor(ptr %made) {
 #: What an object file may leave to the process and to ``RUNTIME``; LLVM ends the process for other names.
 PROVIDED = {"NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor", "sched_yield",
             *[name + kind for kind in ("", "f") for name in (
-                "sqrt", "floor", "rint", "log", "exp", "pow", "fmod", "sin", "cos", "tan", "acos")]}
+                "sqrt", "floor", "rint", "log", "log1p", "exp", "pow", "fmod", "sin", "cos", "tan", "acos")]}
 SCALARS: dict[str, Any] = {
     "int64": ctypes.c_int64, "float32": ctypes.c_float, "float64": ctypes.c_double, "bool": ctypes.c_bool}
 #: LLVM's names of them, as arguments.

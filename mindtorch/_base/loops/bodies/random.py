@@ -84,6 +84,8 @@ def exchange(words: Any, values: Any) -> None:
 
 
 loop("float64[::1]", "float64[::1]", "int64[::1]", "int64[::1]")(rejection.poisson)
+loop("float64[:,::1]", "float64[::1]", "float64[::1]", "int64[::1]")(rejection.binomial)
+loop("float64[:,::1]", "float64[::1]", "float64[::1]", "int64[::1]", "float64[::1]")(rejection.gamma)
 
 let_others_run = types.ExternalFunction("sched_yield", types.int32())  # C's; that it is called has memory read anew
 
