@@ -599,3 +599,40 @@ def test_elements_that_are_found_are_those_of_pytorch(dtype: str, shape: tuple[i
                            y.masked_select(chosen), y.masked_select(chosen | True)]
                           for y in (x, turned) for _ in range(2)])
         assert_same(*found)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float32", "bfloat16"])
+@pytest.mark.parametrize("shape", [(), (1,), (3, 4), (2, 0)], ids=str)
+def test_few_elements_are_put_in_order_as_by_pytorch(dtype: str, shape: tuple[int, ...]) -> None:
+    found = []
+    for t in LIBRARIES:
+        x = (numbers(t, shape, 4, "int64") - 1).to(getattr(t, dtype))
+        found.append([[x.sort(stable=True, dim=0), x.sort(stable=True, dim=0, descending=True), x.msort(), x.argsort(0),
+                       x.cummax(0), x.cummin(0), *([] if x.numel() == 0 else [x.max(0), x.min(0, keepdim=True)]),
+                       *([x.logcumsumexp(0)] if x.is_floating_point() else []), t.equal(x, x.clone())]
+                      for _ in range(3)])
+    assert_same(*found)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "bfloat16"])
+def test_positions_in_a_line_are_those_of_pytorch_in_each_form(dtype: str) -> None:
+    found = []
+    for t in LIBRARIES:
+        line = t.tensor([1, 5, 2, 9, 7, 3, 8]).to(getattr(t, dtype))  # in which the steps decide
+        x, backwards, out = numbers(t, (2, 3), 2, dtype, 9), t.arange(6, -1, -1), t.empty(2, 3, dtype=t.int64)
+        result = t.searchsorted(line, x, right=True, out=out)
+        found.append([result, out, t.searchsorted(line, x, sorter=backwards), t.searchsorted(line, x[0, :1]),
+                      t.bucketize(x[0, 0], line), t.searchsorted(line, 5),
+                      t.bucketize(x[:1, :1], line, out_int32=True)])
+        if line.is_floating_point():
+            line[2] = math.nan
+            found[-1] += [t.bucketize(x[0, 0], line), t.bucketize(line[2], line), t.searchsorted(line, x)]
+        assert result is out
+    assert_same(*found)
+
+
+@pytest.mark.parametrize("shape", [(9,), (3, 3), (0,), (2,)], ids=str)
+def test_sequences_are_written_into_outputs_of_any_shape(shape: tuple[int, ...]) -> None:
+    ours, theirs = ([t.arange(9, out=t.zeros(shape)), t.linspace(0, 8, 9, out=t.zeros(shape)), t.rand(
+        9, out=t.zeros(shape)) * 0] for t in LIBRARIES)
+    assert_same(ours, theirs)

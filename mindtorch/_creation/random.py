@@ -21,7 +21,8 @@ def _drawn(factory: Factory, out: Tensor, given: dict[str, Any]) -> Tensor:
     if out._keys & AUTOGRAD:
         raise RuntimeError(f"aten::{factory.packet}(): functions with out=... arguments don't support automatic "
                            "differentiation, but one of the arguments requires grad.")
-    resize_(out, given["size"])
+    if out.shape != given["size"]:
+        resize_(out, given["size"])
     generator = given.get("generator")
     if factory.packet == "rand":
         return uniform_(out, 0.0, 1.0, generator)

@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 from .._base.call_site import outside
+from .._dispatch.aten import copy_
 from .._dispatch.factory import Factory
 from .._dtype import FLOATING, get_default_dtype
 from .._tensor import Tensor
@@ -16,7 +17,7 @@ def _spaced(factory: Factory, out: Tensor, given: dict[str, Any]) -> Tensor:
     made = factory.op.call(*{**given, "device": out._device}.values())
     count = made.numel()
     if out.numel() == count:
-        return out.copy_(made.view(out.shape))
+        return copy_(out, made if out.shape == made.shape else made.view(out.shape))
     if out.numel() and factory.packet == "arange":
         warnings.warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which "
                       f"does not match the computed number of elements {count}. Note that this may occur as a result "

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._base.errors import check
 from .._base.layout import Spec, like_strides, wrap_dim
+from .._dispatch.aten import sort
 from .._dispatch.dispatcher import has_values
 from .._dtype import BOOL, COMPLEX, float32, float64, int64
 from .._tensor import Tensor
@@ -50,7 +51,7 @@ def meta_kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) ->
 
 ORDERED = range(BOOL + 1, COMPLEX)
 
-operator("argsort", composite=lambda self, dim=-1, descending=False: self.sort(dim, descending)[1])
+operator("argsort", composite=lambda self, dim=-1, descending=False: sort(self, dim, descending)[1])
 operator("argsort.stable",
          composite=lambda self, stable, dim=-1, descending=False: self.sort(
              stable=stable, dim=dim, descending=descending)[1])
@@ -74,7 +75,7 @@ operator("sort", meta_sort, batching=along_dimensions,
 operator("sort.stable", lambda self, stable, dim=-1, descending=False: meta_sort(self, dim, descending),
          batching=along_dimensions, node="SortBackward1",
          self=lambda grad, self_shape, dim, indices: selection_grad(grad, self_shape, dim, indices))
-operator("msort", composite=lambda self: self.sort(0)[0])
+operator("msort", composite=lambda self: sort(self, 0)[0])
 
 schemas("""
 function, method, out, exact dtype:

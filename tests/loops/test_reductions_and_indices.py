@@ -153,6 +153,7 @@ CHOSEN = {
         "cumulative_extreme_{}": lambda t, x: t.stack([part.long() for part in x.cummax(1)]),
         "searchsorted_{}": lambda t, x: t.bucketize(x, x[0].sort()[0]),
         "trunc_divide_{}": lambda t, x: t.div(x, x.flip(0) * 2 + 1, rounding_mode="trunc")}),
+    "cumulative_extreme_int32 of truth values": lambda t, x: t.stack([part.int() for part in (x > 9).cummax(1)]),
     "gather_int32": lambda t, x: x.gather(1, places(t, x)),
     "gather_int32 in a box": lambda t, x: x.view(20, -1, 640).gather(-1, places(t, x.view(20, -1, 640))),
     "gather_int64": lambda t, x: x.double()[:, :320].contiguous().gather(1, places(t, x) % 320),

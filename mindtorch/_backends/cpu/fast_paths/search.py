@@ -20,13 +20,13 @@ SOME = 1 << 10  #: elements whose conversion to truth values takes longer than i
 
 @fast_path
 def searchsorted(sequence: Any, values: Any, out_int32: bool = False, right: bool = False,
-                 side: str | None = None) -> Tensor | None:
+                 side: str | None = None, sorter: Any = None) -> Tensor | None:
     """Search numbers, or a single one, in a line of their dtype, or each row of them in one of its own."""
     line, is_tensor = sequence._array, values.__class__ in TENSOR_TYPES
     if not is_tensor and values.__class__ not in NUMBERS:
         return None
     given = values._array if is_tensor else beside(line, values)
-    if side is not None or given.dtype != line.dtype or (
+    if side is not None or sorter is not None or given.dtype != line.dtype or (
             line.ndim != 1 and (not line.ndim or not given.ndim or line.shape[:-1] != given.shape[:-1])):
         return None
     if given.size > FEW or (found := bisected(line, given, right)) is None:

@@ -71,6 +71,8 @@ def lines(x: np.ndarray, dim: int) -> tuple[np.ndarray, int]:
 def selected(choose: Callable[[np.ndarray, int], np.ndarray]) -> Prepared:
     """Return a row for ``op(self, dim, keepdim)`` from a function that returns an index for each line."""
 
+    kinds = "fdlqihbB" + "?" * (choose in (ndarray.argmax, ndarray.argmin))  # others are refused
+
     def prepare(x: np.ndarray, dim: int = -1, keepdim: bool = False) -> Settled:
         if not x.ndim:
             return lambda x: (x.copy(), np.zeros((), np.int64))
@@ -78,7 +80,7 @@ def selected(choose: Callable[[np.ndarray, int], np.ndarray]) -> Prepared:
 
     def sure(x: np.ndarray, dim: int = -1, keepdim: bool = False) -> Settled | None:
         half = is_half(x)
-        if not 0 < x.size <= SOME or (x.dtype.char not in "fdlqihbB" and not half) or not -x.ndim <= dim < x.ndim or (
+        if not 0 < x.size <= SOME or (x.dtype.char not in kinds and not half) or not -x.ndim <= dim < x.ndim or (
                 not x.flags.c_contiguous):
             return None
         axis = dim % x.ndim
@@ -98,7 +100,7 @@ def selected(choose: Callable[[np.ndarray, int], np.ndarray]) -> Prepared:
 def at(x: np.ndarray, dim: int, index: np.ndarray, keepdim: bool) -> tuple[Any, Any]:
     """Return the values at one index per line, and the index, with or without that dimension."""
     along, axis = lines(x, dim)
-    index = np.expand_dims(index, axis)
+    index = index.reshape((*along.shape[:axis], 1, *along.shape[axis + 1:]))
     shape = along.shape[:axis] + (1,) * keepdim + along.shape[axis + 1:] if x.ndim else ()
     return taken_along(along, index, axis).reshape(shape), index.reshape(shape)
 

@@ -185,11 +185,13 @@ def extremum(ufunc: np.ufunc) -> Prepared:
         if not x.size or not x.ndim:
             return lambda x: (x, np.zeros(shape, np.int64))
         numbers = np.arange(line.shape[axis]).reshape((-1,) + (1,) * (line.ndim - axis - 1))
-        if x.size <= MOST and (x.dtype.kind in "fiu" or is_half(x)) and x.flags.c_contiguous:
+        if x.size <= MOST and (x.dtype.kind in "fiub" or is_half(x)) and x.flags.c_contiguous:
             return few(line_starts(shape, axis), np.ascontiguousarray(np.broadcast_to(numbers, shape)), axis)
 
         def run(x: np.ndarray) -> tuple[Any, Any]:
             x = np.ascontiguousarray(to_opmath(x)) if x.size > FEW else to_opmath(x)
+            if x.dtype.kind == "b":  # whose numbers the loop takes
+                x = x.astype(np.int32)
             if (loop := loops.cumulative_extreme.compiled(PASSES * x.size, x)) is not None:
                 values, places = allocate(x.shape, x.dtype), allocate(x.shape, np.dtype(np.int64))
                 of_boxes = [boxes(array, axis) for array in (x, values, places)]
@@ -297,13 +299,14 @@ def logcumsumexp(x: np.ndarray, dim: int) -> Any:
 
 def logarithms(x: np.ndarray, dim: int) -> Callable[[np.ndarray], Any]:
     """Prepare ``logcumsumexp``; that of few numbers is one of NumPy's accumulations."""
-    wide, kept = np.dtype(np.float64), x.dtype
-    if kept.char not in "fd" or not 0 < x.size <= FEW or not x.ndim:
+    wide, kept, half = np.dtype(np.float64), x.dtype, is_half(x)
+    if (kept.char not in "fd" and not half) or not 0 < x.size <= FEW or not x.ndim:
         return lambda x: plain_logarithms(x, dim)
 
     def few(x: np.ndarray) -> np.ndarray:
-        found = np.logaddexp.accumulate(x, dim, wide)
-        return np.add(found, number(0, wide), found).astype(kept)  # as of sums: one element, and nothing
+        found = np.logaddexp.accumulate(x.astype(loops.SINGLE) if half else x, dim, wide)
+        found = np.add(found, number(0, wide), found)  # as of sums: one element, and nothing
+        return as_dtype(found, kept) if half else found.astype(kept)
 
     return few
 

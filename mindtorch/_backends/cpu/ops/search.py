@@ -191,12 +191,12 @@ def bisected(line: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray | 
             not 0 < values.size <= VALUES):
         return None
     given = to_opmath(values).ravel().tolist()
-    if line.size > 8 * VALUES:
+    if line.size > 8 * VALUES or values.size == 1:
         if values.size * line.size.bit_length() > STEPS:
             return None
         number_at = line.item if line.dtype.kind != "V" else lambda at: float(line[at])
-        return np.array([stepped(number_at, line.size, number, right) for number in given], np.int64).reshape(
-            values.shape)
+        found = [stepped(number_at, line.size, number, right) for number in given]
+        return np.array(found, np.int64).reshape(values.shape)
     numbers = to_opmath(line).tolist()
     if (total := sum(numbers) + sum(given)) != total:
         return None
@@ -259,6 +259,8 @@ def equal(left: np.ndarray, right: np.ndarray) -> Callable[[np.ndarray, np.ndarr
         differ = np.not_equal(left, right)
         return not differ.item(differ.argmax())
 
+    if left.size == 1:
+        return lambda left, right: bool(left == right)
     if left.size <= MOST:
         return few
     head = slice(MOST * len(left) // left.size)

@@ -185,7 +185,7 @@ def mode(x: np.ndarray, axis: int) -> np.ndarray:
 def few_sorted(x: np.ndarray, dim: int, descending: bool, k: int | None = None) -> Any:
     """Prepare the first elements of lines of a small array in stable order, and their indices; None for others."""
     half = is_half(x)
-    if not 0 < x.size < PACKED or not -x.ndim <= dim < x.ndim or (x.dtype.char not in "fdlqi" and not half):
+    if not 0 < x.size < PACKED or not -x.ndim <= dim < x.ndim or (x.dtype.char not in "fdlqihbB?" and not half):
         return None
     axis, in_rows = dim % x.ndim, x.flags.c_contiguous
     starts, step = line_starts(x.shape, axis)
@@ -209,6 +209,8 @@ def few_sorted(x: np.ndarray, dim: int, descending: bool, k: int | None = None) 
 
 def sorting(x: np.ndarray, dim: int = -1, descending: bool = False) -> Any:
     """Prepare ``sort``."""
+    if not x.ndim:
+        return lambda x: (x.copy(), np.zeros((), np.int64))
     return few_sorted(x, dim, descending) or (lambda x: sort(x, dim, descending))
 
 
