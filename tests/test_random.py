@@ -512,9 +512,10 @@ def test_words_that_are_supplied_but_not_used_are_left(used: int, before: int) -
 
     def take(words: np.ndarray) -> tuple[int, int]:
         """Use three words at a time."""
-        now = min(len(words) // 3 * 3, used - len(drawn))
+        left = used - len(drawn)
+        now = left if len(words) >= left else len(words) // 3 * 3
         drawn.extend(words[:now].tolist())
-        return now, used - len(drawn)
+        return now, left - now
 
     g.supply(take, used, 8)
     assert drawn == h.random64(used).tolist()
