@@ -217,7 +217,7 @@ def meta_rrelu_with_noise(self: Tensor, noise: Tensor, lower: Any = 0.125, upper
                           generator: Any = None) -> Spec:
     check(lower <= upper, "Lower bound should be less than or equal to the upper bound")
     if not training:
-        return LEAKY(self)
+        return LEAKY(self)._replace(stride=None)
     dtype = self._dtype
     check_takes(dtype.category == FLOATING and dtype is not float16, "rrelu_with_noise_out_cpu", dtype)
     return Spec(tuple(self.shape), dtype)

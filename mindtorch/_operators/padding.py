@@ -141,10 +141,11 @@ def indexed_pad_backward(places: Callable[..., Any]) -> Row:
 
     def row(grad_output: Tensor, self: Tensor, padding: Ints) -> Any:
         _, at = padded_places(places, self, padding)
-        inner = -(len(padding) // 2)
+        inner, shape = -(len(padding) // 2), tuple(self.shape)
         grad = flatten(grad_output, inner, -1)
-        out = flatten(grad_output.new_zeros(self.shape), inner, -1)
-        return fresh(_unsafe_view(index_add_(out, out.dim() - 1, at, grad), tuple(self.shape)))
+        out = flatten(grad_output.new_zeros(shape), inner, -1)
+        result = _unsafe_view(index_add_(out, out.dim() - 1, at, grad), shape)
+        return fresh(copy_(like_format(self, shape), result) if suggested_order(shape, self._strides()) else result)
 
     return row
 
