@@ -1,6 +1,8 @@
 """Bad input raises what PyTorch raises, and says what and why."""
 from __future__ import annotations
 
+from operator import attrgetter
+
 import pytest
 
 import mindtorch
@@ -187,3 +189,22 @@ def test_an_error_that_is_raised_again_and_again_remembers_no_more():
             Again.apply(mindtorch.ones(2))
         counts.add(len(kept.__dict__["_about"].calls) if "_about" in kept.__dict__ else 0)
     assert len(counts) == 1
+
+
+#: Settings, by their path, and the arguments before the one that has another type.
+SETTINGS = {"set_anomaly_enabled": (), "autograd.set_detect_anomaly": (), "set_grad_enabled": (),
+            "autograd.set_multithreading_enabled": (), "set_autocast_enabled": ("cpu",), "set_autocast_dtype": ("cpu",),
+            "set_autocast_cpu_enabled": (), "set_autocast_cache_enabled": (), "is_autocast_enabled": (),
+            "get_autocast_dtype": (), "set_flush_denormal": (), "set_warn_always": (),
+            "set_float32_matmul_precision": (), "use_deterministic_algorithms": ()}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_setting_refuses_other_types(name):
+    for value in (1, 1.5, [], object()):
+        for t in (mindtorch, torch):
+            with pytest.raises((TypeError, RuntimeError), match=type(value).__name__) as raised:
+                attrgetter(name)(t)(*SETTINGS[name], value)
+            if t is mindtorch:
+                ours = raised.type
+        assert ours is raised.type

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.about import about, tell
+from .._base.about import about, check_flags, tell
 from .._base.interrupts import attributes, leaving
 from .._dispatch.local import local
 
@@ -36,6 +36,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
     """Switch anomaly mode on or off (``torch.set_anomaly_enabled``)."""
+    check_flags("set_anomaly_enabled", enabled=enabled, check_nan=check_nan)
     AnomalyMode.enabled, AnomalyMode.check_nan = enabled, check_nan
 
 
@@ -44,7 +45,7 @@ class set_detect_anomaly:
 
     def __init__(self, mode: bool, check_nan: bool = True):
         self.before = AnomalyMode.enabled, AnomalyMode.check_nan
-        AnomalyMode.enabled, AnomalyMode.check_nan = bool(mode), bool(check_nan)
+        set_anomaly_enabled(mode, check_nan)
 
     def __enter__(self) -> None:
         pass
@@ -66,7 +67,7 @@ class detect_anomaly:
 
     def __enter__(self) -> None:
         self.before = AnomalyMode.enabled, AnomalyMode.check_nan
-        AnomalyMode.enabled, AnomalyMode.check_nan = True, self.check_nan
+        set_anomaly_enabled(True, self.check_nan)
 
     @leaving(attributes(AnomalyMode, "enabled", "check_nan"))
     def __exit__(self, *exc: object) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from .._base.about import wrong_argument
+from .._base.about import check_flags
 from .._base.interrupts import Undo, leaving
 from .._dispatch.autocast import casting
 from .._dispatch.dispatcher import resolve, set_local, state_of, tensors_of, written_of
@@ -115,8 +115,7 @@ class set_grad_enabled(_SetGrad):
     """Switches recording on or off, at once or for a ``with`` block (``torch.set_grad_enabled``)."""
 
     def __init__(self, mode: bool):
-        if mode.__class__ is not bool:
-            raise wrong_argument("set_grad_enabled", "enabled", "bool", mode, 1)
+        check_flags("set_grad_enabled", enabled=mode)
         self.before, self.enabled = local.grad_enabled, mode
         local.grad_enabled = self.enabled
 
@@ -148,6 +147,7 @@ class set_multithreading_enabled(_Mode):
     enabled = True  #: for all threads
 
     def __init__(self, mode: bool):
+        check_flags("set_multithreading_enabled", enabled=mode)
         kind = type(self)
         self.mode, self.before, kind.enabled = mode, kind.enabled, mode
 

@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 from .._backends.common.blocks import processors, threads
+from .._base.about import check_flags
 from .._base.call_site import Told, warn_once
 from .._base.determinism import Determinism
 from .._dtype import DTYPES, set_default_dtype
@@ -64,12 +65,7 @@ def _positive(function: str, number: Any) -> int:
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for operators that give the same each time, as all of ours do (``torch.use_deterministic_algorithms``)."""
-    if not isinstance(mode, bool):
-        raise TypeError("_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not "
-                        f"{type(mode).__name__}")
-    if not isinstance(warn_only, bool):
-        raise TypeError("_set_deterministic_algorithms(): argument 'warn_only' must be bool, not "
-                        f"{type(warn_only).__name__}")
+    check_flags("_set_deterministic_algorithms", mode=mode, warn_only=warn_only)
     Determinism.enabled, Determinism.warn_only = mode, warn_only
 
 
@@ -107,6 +103,12 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 # -- numbers and warnings --------------------------------------------------------------------------------------------
 
 
+def _check_kind(function: str, value: Any, kind: type) -> None:
+    """Raise PyTorch's RuntimeError for a setting of another type."""
+    if not isinstance(value, kind):
+        raise RuntimeError(f"{function} expects a {kind.__name__}, but got {type(value).__name__}")
+
+
 def get_float32_matmul_precision() -> str:
     """Return the precision of float32 matrix products (``torch.get_float32_matmul_precision``)."""
     return _State.precision
@@ -116,6 +118,7 @@ def set_float32_matmul_precision(precision: str) -> None:
     """Allow less than float32's precision in products, which the CPU ignores (``torch.set_float32_matmul_precision``).
     Warn of values other than ``highest``, ``high`` and ``medium``.
     """
+    _check_kind("set_float32_matmul_precision", precision, str)
     if precision in _PRECISIONS:
         _State.precision = precision
     else:
@@ -125,12 +128,14 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 def set_flush_denormal(mode: bool) -> bool:
     """Return False: NumPy cannot take the smallest numbers as zero (``torch.set_flush_denormal``)."""
+    _check_kind("flush_denormal", mode, bool)
     return False
 
 
 def set_warn_always(b: bool) -> None:
     """Note whether every occasion of a warning should be told, not only the first (``torch.set_warn_always``)."""
-    Told.always = bool(b)
+    _check_kind("setWarnOnlyOnce", b, bool)
+    Told.always = b
 
 
 def is_warn_always_enabled() -> bool:

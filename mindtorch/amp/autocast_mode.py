@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._autograd.grad_mode import _Mode
+from .._base.about import check_flags, wrong_argument
 from .._base.interrupts import Undo, leaving, uninterrupted
 from .._device import device as Device
 from .._dispatch import autocast as casting
@@ -22,35 +23,46 @@ _dtypes: dict[str, DType] = {"cpu": bfloat16, "npu": float16, "cuda": float16, "
 _nesting = 0
 
 
+def _kind(function: str, device_type: Any) -> str:
+    """Return a device type. Raises TypeError if it is no text, and RuntimeError if there is none of that name."""
+    if not isinstance(device_type, str):
+        raise wrong_argument(function, "device_type", "str", device_type, 1)
+    return Device(device_type).type
+
+
 def is_autocast_available(device_type: str) -> bool:
     """Return True if there is autocast for a device type (``torch.amp.is_autocast_available``)."""
-    return Device(device_type).type in _dtypes
+    return _kind("_is_autocast_available", device_type) in _dtypes
 
 
 def get_autocast_dtype(device_type: str) -> DType:
     """Return the dtype that autocast casts to by default (``torch.get_autocast_dtype``). Raises RuntimeError if there
     is no autocast for the device type.
     """
-    if not is_autocast_available(device_type):
+    if (kind := _kind("get_autocast_dtype", device_type)) not in _dtypes:
         raise RuntimeError(f"unsupported autocast device_type '{device_type}'")
-    return (local.autocast or {}).get(device_type) or _dtypes[device_type]
+    return (local.autocast or {}).get(kind) or _dtypes[kind]
 
 
 def set_autocast_dtype(device_type: str, dtype: DType) -> None:
     """Set the dtype that autocast casts to by default (``torch.set_autocast_dtype``)."""
-    _dtypes[device_type] = dtype
-    if is_autocast_enabled(device_type):
-        casting.switch(device_type, dtype)
+    kind = _kind("set_autocast_dtype", device_type)
+    if not isinstance(dtype, DType):
+        raise wrong_argument("set_autocast_dtype", "dtype", "torch.dtype", dtype, 2)
+    _dtypes[kind] = dtype
+    if is_autocast_enabled(kind):
+        casting.switch(kind, dtype)
 
 
-def is_autocast_enabled(device_type: str | None = None) -> bool:
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Return True if this thread casts on a device, by default CUDA (``torch.is_autocast_enabled``)."""
-    return (device_type or "cuda") in (local.autocast or {})
+    return _kind("is_autocast_enabled", device_type) in (local.autocast or {})
 
 
 def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
     """Switch casting on or off in this thread (``torch.set_autocast_enabled``)."""
     kind, on = ("cuda", device_type) if enabled is None else (device_type, enabled)
+    check_flags("set_autocast_enabled", enabled=on)
     casting.switch(kind, get_autocast_dtype(kind) if on else None)
 
 
@@ -91,7 +103,8 @@ def is_autocast_cache_enabled() -> bool:
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
     """Set whether a parameter is cast once a block (``torch.set_autocast_cache_enabled``)."""
-    casting.cache_enabled = bool(enabled)
+    check_flags("set_autocast_cache_enabled", enabled=enabled)
+    casting.cache_enabled = enabled
 
 
 def clear_autocast_cache() -> None:

@@ -329,7 +329,9 @@ def strict_fusion() -> Iterator[None]:
 
 
 def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Return the strategy: nothing is fused (``torch.jit.set_fusion_strategy``)."""
+    """Return the strategy, a list: nothing is fused (``torch.jit.set_fusion_strategy``)."""
+    if not isinstance(strategy, list):
+        raise TypeError(f"set_fusion_strategy(): expected a list of names and depths, got {type(strategy).__name__}")
     return strategy
 
 
