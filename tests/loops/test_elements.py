@@ -43,7 +43,10 @@ def assert_same_bits(mine: Any, other: Any) -> None:
 #: Functions of two lines of numbers, by the loop's name, where there is one.
 ELEMENTS = {
     "sign": lambda t, x, y: x.sgn(), "angle": lambda t, x, y: x.angle(), "heaviside": lambda t, x, y: x.heaviside(y),
-    "nextafter": lambda t, x, y: x.nextafter(y), "softshrink": lambda t, x, y: t.nn.functional.softshrink(x),
+    "nextafter": lambda t, x, y: x.nextafter(y), "copysign": lambda t, x, y: x.copysign(y),
+    **{f"copysign of {name}": lambda t, x, y, given=given: given(x).copysign(y) for name, given in (
+        ("a column", lambda x: x[:1]), ("a row", lambda x: x[0]))},
+    "softshrink": lambda t, x, y: t.nn.functional.softshrink(x),
     "outside": lambda t, x, y: t.nn.functional.hardshrink(x, 1.5),
     "outside of others": lambda t, x, y: t.ops.aten.hardshrink_backward(x, y, 0.0),
     "leaky": lambda t, x, y: t.ops.aten.leaky_relu_backward(x, y, -0.0, False),

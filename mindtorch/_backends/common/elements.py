@@ -60,10 +60,30 @@ def looped(family: dict[str, loops.Loop], given: tuple[Any, ...], numbers: tuple
     return found if found.dtype is dtype else np.asarray(found).view(dtype)
 
 
+def dense(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return an array that broadcasts to a shape as a contiguous one."""
+    if x.shape == shape and x.flags.c_contiguous:
+        return x
+    out = np.empty(shape, x.dtype)
+    np.copyto(out, x)
+    return out
+
+
 def of_many(ufunc: np.ufunc, x: Any, *others: Any) -> np.ndarray:
-    """Compute many elements, in steps of one element: the loop is called anew for each of other steps."""
+    """Compute many elements, in steps of one element: the loop is called anew for each of other steps, and each row."""
+    shape, flags = x.shape, x.flags
+    if x.size < LARGE and (flags.c_contiguous or flags.f_contiguous):
+        strides = x.strides
+        for other in others:
+            if other.__class__ is np.ndarray and other.size > 1 and (
+                    other.shape != shape or other.strides != strides):
+                break
+        else:
+            return ufunc(x, *others)
     arrays = [np.asarray(other, x.dtype) for other in others]
-    shape = together(x.shape, *[array.shape for array in arrays])
+    shape = together(shape, *[array.shape for array in arrays])
+    if shape and shape[-1] < FEW and prod(shape) < LARGE:
+        return ufunc(dense(x, shape), *[dense(array, shape) if array.size > 1 else array for array in arrays])
     arrays.insert(0, x if x.shape == shape else np.broadcast_to(x, shape))
     if not all(array.flags.f_contiguous or array.shape != shape for array in arrays):
         arrays = [np.ascontiguousarray(array) if array.shape == shape else array for array in arrays]
@@ -92,21 +112,23 @@ class Looped:
         return self.function(*args)
 
 
-def of_few(family: dict[str, loops.Loop], function: Callable[..., Any], dtype: np.dtype, size: int,
-           *more: Any) -> Callable[..., Any] | None:
+def of_few(family: dict[str, loops.Loop], function: Callable[..., Any], dtype: np.dtype, size: int, *more: Any,
+           numbers: tuple[int, ...] = ()) -> Callable[..., Any] | None:
     """Return the function of operands of a dtype by its loop, called with ``more`` arguments, of few elements; by
-    ``function`` until there is a loop; None for a dtype without one.
+    ``function`` until there is a loop, to which ``numbers`` are bound; None for a dtype without one.
     """
     loop, half = family.get(dtype.char), dtype.itemsize == 2
     cost = (SLOW if half else PASSES) * (size + CALLS)
-    if loop is None or not 0 < size < FEW:
+    if loop is None or not size:
         return None
     further = tuple([np.asarray(number, dtype) for number in more])
 
     def run(*arrays: Any) -> Any:
-        if (ufunc := loop.ufunc(cost)) is None:
+        if (ufunc := loop.ufunc(cost, numbers)) is None:
             return function(*arrays)
-        return ufunc(*[x.view(BITS) for x in arrays]).view(dtype) if half else ufunc(*arrays, *further)
+        given = [x.view(BITS) for x in arrays] if half else (*arrays, *further)
+        found = ufunc(*given) if size < FEW else of_many(ufunc, *given)
+        return found.view(dtype) if half else found
 
     return run
 
@@ -120,8 +142,9 @@ def by_loop(name: str, function: Callable[..., Any], *defaults: Any) -> Looped:
         found = looped(family, (x, *(others or defaults)))
         return function(x, *others) if found is None else found
 
-    return Looped(row, settle=lambda dtype, size, *rest: None if rest else of_few(
-        family, function, dtype, size, *defaults), steps=steps_of(family, function, *defaults))
+    return Looped(row, settle=lambda dtype, size, *rest: of_few(
+        family, lambda *arrays: function(*arrays, *rest), dtype, size, *(rest or defaults)),
+        steps=steps_of(family, function, *defaults))
 
 
 def steps_of(family: dict[str, loops.Loop], function: Callable[..., Any], *defaults: Any) -> Callable[..., Any]:

@@ -28,7 +28,7 @@ from ..common.half import FEW, SLOW, convert, converted, number_in, ways_of
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, are_small, fast_path, ndarray
 from .ops.comparison import at_most, clamp
-from .ops.pointwise import copysign, fmod, remainder
+from .ops.pointwise import fmod, remainder
 from .plans import ERRORS, SEEN, SETTINGS, UNFIT, Plan, Plans, key_of
 from .rows import Rows, array_of, computed, is_own, order_kept, order_of, strided
 
@@ -141,7 +141,7 @@ def kernel_by_plans(op: Operator, row: Rows, meta: Pointwise) -> tuple[Rows, Cal
             rest = tuple([number_array(number, dtype) if number else number for number in rest])
         alike = all(of_tensor) and all(arg._dtype is dtype for arg in operands)
         native = (is_ufunc and size <= NATIVE) or (ufunc in EXACT and size < (NATIVE if is_ufunc and by_chain else FEW))
-        if alike and not rest and (native or ufunc is copysign):
+        if alike and not rest and native:
             wide, ways = dtype, []  # NumPy, too, computes half precision in float32 and rounds
         else:
             ways = [(i, way_of(arg, dtype, wide, i in opmath_scalars)) for i, arg in enumerate(operands)
@@ -434,11 +434,24 @@ def settled_calls(meta: Pointwise, kernel: Rows, settled: Callable[[tuple[Any, .
             return unsettled(key, run, self, other, *rest)
 
         def of_more(*args: Any) -> Any:
-            key: Any = get_default_dtype(), *[arg._layout or arg._layout_of_plans() if arg.__class__ in TENSOR_TYPES
-                                              else exact((arg,)) for arg in args]
+            known: list[Any] = [get_default_dtype()]
+            given = []
+            for arg in args:
+                kind = arg.__class__
+                if kind in TENSOR_TYPES:
+                    known.append(arg._layout or arg._layout_of_plans())
+                    arg = arg._array
+                elif kind is float:
+                    known += kind, arg or str(arg)
+                elif kind in SETTINGS:
+                    known += kind, arg
+                else:
+                    return general(*args)
+                given.append(arg)
+            key = tuple(known)
             if (run := places.get(key)) and run is not SEEN:
-                return run(*[arg._array if arg.__class__ in TENSOR_TYPES else arg for arg in args[:count]])
-            return general(*args) if None in key else unsettled(key, run, *args)
+                return run(*given[:count])
+            return unsettled(key, run, *args)
 
         def unsettled(key: Any, found: Any, *args: Any) -> Any:
             if found is SEEN:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..._autograd.views import mark_multiple, mark_view
 from ..._base.layout import Ints, contiguous_strides, intern_layout
-from ..._dispatch.keys import MATH_BITS, NONCONTIGUOUS
+from ..._dispatch.keys import CONJUGATE, MATH_BITS, NONCONTIGUOUS
 from ..._dtype import DType
 from ..._tensor import Step, Tensor
 from ..common.view import fresh
@@ -173,6 +173,21 @@ def at_offset(general: Rows) -> Rows:
     return view
 
 
+def flipped(general: Rows) -> Rows:
+    """Cache plans of views that are conjugated, or not any more."""
+    planned = by_layout(lambda self: self._view(self.shape, self._strides(), self._offset))
+
+    def view(self: Tensor) -> Tensor:
+        if self._keys & MATH_BITS:
+            return general(self)
+        out: Tensor = planned(self)
+        out._keys |= CONJUGATE
+        mark_view(out, self)
+        return out
+
+    return view
+
+
 class Row:
     """The plans of many pieces that begin at equal distances and have one layout."""
 
@@ -224,6 +239,7 @@ VIEWS: dict[str, Callable[[Rows], Rows]] = {
                      "squeeze", "squeeze.dim", "squeeze.dims", "t", "transpose.int", "unfold", "unsqueeze", "view"),
                     by_layout),
     **dict.fromkeys(("as_strided", "view_as_complex", "view_as_real"), at_offset),
+    "_conj": flipped,
     **dict.fromkeys(("split.Tensor", "split_with_sizes", "unbind.int"), in_pieces),
     **dict.fromkeys(("unsafe_split.Tensor", "unsafe_split_with_sizes"), partial(in_pieces, apart=True)),
 }

@@ -281,7 +281,7 @@ distances_backward = ByDType("distances_backward", least=SOME)
 sample, sample_backward = ByDType("sample", True, "fdeE"), ByDType("sample_backward", kinds="fdeE")
 #: Functions of each element, by the loop's name.
 elements = {name: ByDType(name, True, "fdil" if name == "addcmul" else "fd") for name in (
-    "sign", "angle", "heaviside", "nextafter", "lerp", "addcmul", "addcdiv")} | {
+    "sign", "angle", "heaviside", "nextafter", "copysign", "lerp", "addcmul", "addcdiv")} | {
     name: ByDType(name, kinds="f", waits=True) for name in ("i1", "i1e")}  # which take SciPy twenty times as long
 attention = Loop("attention", least=1 << 8)
 attention_blocks, attention_blocks_backward = (

@@ -16,7 +16,7 @@ from ...._base.errors import C_NAMES, check
 from ...._base.loops.chains import Chained, has_vectors
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
-from ...common.elements import FEW as MANY, Looped, by_loop, chained, looped, number, of_bits, of_few, steps_of
+from ...common.elements import Looped, by_loop, chained, looped, number, of_bits, of_few, steps_of
 from ...common.half import number_in
 from ...common.pointwise import PreparedUfunc
 from . import CPU_KERNELS
@@ -124,8 +124,6 @@ def divided_by(function: Callable[[Any, Any], Any], family: dict[str, loops.Loop
         return function(x, y)
 
     def settle(dtype: np.dtype, size: int) -> Callable[..., Any] | None:
-        if size >= MANY and dtype.char in family:
-            return None  # which the row computes by the loop
         run = of_few(family, function, dtype, size) or function
         if dtype.kind not in "iu":
             return run
@@ -228,10 +226,13 @@ def sign_of(x: Any) -> Any:
 sign = by_loop("sign", sign_of)
 
 
-def sgn(x: Any) -> Any:
-    if x.dtype.kind != "c":
-        return sign(x)
-    return np.where(np.isinf(np.abs(x)), complex(np.nan, np.nan), np.sign(x)).astype(x.dtype, copy=False)
+def sgn_of_complex(x: Any) -> Any:
+    return np.where(np.isinf(np.abs(x)), x.dtype.type(complex(np.nan, np.nan)), np.sign(x))
+
+
+complex_sgn = chained(sgn_of_complex, kinds="F")
+sgn = Looped(lambda x: complex_sgn(x) if x.dtype.kind == "c" else sign(x), steps=sign.steps,
+             settle=lambda dtype, size: (complex_sgn if dtype.kind == "c" else sign).settle(dtype, size))
 
 
 def ldexp(x: Any, exponent: Any) -> Any:
@@ -412,7 +413,7 @@ def complex_(real: Any, imag: Any) -> Any:
     return out
 
 
-CPU_KERNELS.add(sgn, np.sqrt, np.exp, np.exp2, np.expm1, np.log, np.log2,
+CPU_KERNELS.add(np.sqrt, np.exp, np.exp2, np.expm1, np.log, np.log2,
                 np.log10, log1p, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh,
                 np.gcd, np.lcm)
 CPU_KERNELS.update({
@@ -420,6 +421,7 @@ CPU_KERNELS.update({
        for name in ("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "arctan2")},
     "hypot": np.hypot,
     "sign": sign,
+    "sgn": sgn,
     "angle": by_loop("angle", angle, pi),
     "nextafter": by_loop("nextafter", np.nextafter),
     "logaddexp": logaddexp,
@@ -456,10 +458,9 @@ CPU_KERNELS.update({
     "floor": np.floor,
     "trunc": np.trunc,
     "round": unless_integer(np.rint),
-    "round.decimals": round_to,
+    "round.decimals": chained(round_to, kinds="fd"),
     "frac": lambda x: x - np.trunc(x),
-    "copysign.Tensor": copysign,
-    "copysign.Scalar": copysign,
+    **dict.fromkeys(("copysign.Tensor", "copysign.Scalar"), by_loop("copysign", copysign)),
     "ldexp.Tensor": ldexp,
     "frexp.Tensor": np.frexp,
     "lerp.Tensor": by_loop("lerp", lerp),

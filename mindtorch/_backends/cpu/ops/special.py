@@ -11,7 +11,7 @@ import numpy as np
 from ...._base import loops
 from ...._base.loops.chains import polynomial
 from ...._base.loops.coefficients import ARTANH_ERF, ERFINV, ERFINV_FAR, float32s
-from ...common.elements import Looped, by_loop as of_elements, chained, looped, number
+from ...common.elements import Looped, by_loop as of_elements, chained, looped, number, of_few
 from ...common.half import converted
 from ..rows import taking
 from . import AT_ONCE, CPU_KERNELS
@@ -338,7 +338,7 @@ KINDS = ("chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomi
          "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p")
 
 
-def by_loop(name: str, row: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def by_loop(name: str, row: Callable[[Any, Any], Any]) -> Looped:
     """Return the row of a polynomial, which a loop computes where there is one."""
     shifted, kind = name.startswith("shifted"), KINDS.index(name.removeprefix("shifted_"))
     family, settings = loops.polynomial.loops, (kind, shifted)
@@ -352,7 +352,7 @@ def by_loop(name: str, row: Callable[[Any, Any], Any]) -> Callable[[Any, Any], A
         found = None if of_one else looped(family, (given, degrees), settings)
         return row(x, n) if found is None else found
 
-    return of_degrees
+    return Looped(of_degrees, settle=lambda dtype, size: of_few(family, row, dtype, size, numbers=settings))
 
 
 AT_ONCE.add(taking(2)(logit_backward))

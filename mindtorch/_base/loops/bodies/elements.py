@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 from .writing import FLOATS, bits_of, f32, float_of, fma, i32, i64, loop, wide_bits_of, wide_float_of
@@ -37,15 +38,25 @@ def of_each(name: str, function: Callable[..., Any], operands: int = 1, of: tupl
             if len(y) == 1 and len(z) == 1:
                 for i in range(len(x)):
                     out[i] = called(x[i], y[0], z[0])
+            elif len(y) == len(x) and len(z) == 1:
+                for i in range(len(x)):
+                    out[i] = called(x[i], y[i], z[0])
+            elif len(y) == len(x) and len(z) == len(x):
+                for i in range(len(x)):
+                    out[i] = called(x[i], y[i], z[i])
             else:
                 for i in range(len(x)):
                     out[i] = called(x[i], y[i if len(y) > 1 else 0], z[i if len(z) > 1 else 0])
     else:
         @register
         def body(x: Any, y: Any, z: Any, factor: Any, out: Any) -> None:
-            for i in range(len(x)):
-                out[i] = called(x[i], y[i if len(y) > 1 else 0], z[i if len(z) > 1 else 0],
-                                factor[i if len(factor) > 1 else 0])
+            if len(y) == len(x) and len(z) == len(x) and len(factor) == 1:
+                for i in range(len(x)):
+                    out[i] = called(x[i], y[i], z[i], factor[0])
+            else:
+                for i in range(len(x)):
+                    out[i] = called(x[i], y[i if len(y) > 1 else 0], z[i if len(z) > 1 else 0],
+                                    factor[i if len(factor) > 1 else 0])
 
 
 def next_of(bits_of: Any, float_of: Any, integer: Any, sign: int) -> Callable[[Any, Any], Any]:
@@ -72,6 +83,7 @@ of_each("angle", lambda x, pi: pi if x < ZERO else x if x != x else ZERO, 2, FLO
 of_each("heaviside", lambda x, at_zero: at_zero if x == ZERO else ONE if x > ZERO else ZERO, 2, FLOATS)
 of_each("nextafter", next_of(bits_of, float_of, i32, -1 << 31), 2, ("float32",))
 of_each("nextafter", next_of(wide_bits_of, wide_float_of, i64, -1 << 63), 2, ("float64",))
+of_each("copysign", lambda x, y: np.copysign(x, y), 2, FLOATS)
 of_each("lerp", lerp, 3, FLOATS)
 of_each("addcmul", lambda x, y, z, factor: x + y * factor * z, 4, (*FLOATS, "int32", "int64"))
 of_each("addcdiv", lambda x, y, z, factor: x + y * factor / z, 4, FLOATS)

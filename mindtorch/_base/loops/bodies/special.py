@@ -128,7 +128,7 @@ def wide_log(x: Any) -> Any:
 def wide_exp(x: Any) -> Any:
     """Compute exp of a number of float64, at least exp(-200)."""
     x = -200.0 if x < -200.0 else x
-    shifted = x / LN_2 + INTEGERS
+    shifted = x * (1 / LN_2) + INTEGERS
     return wide_float_of(wide_bits_of(wide_polynomial(x - (shifted - INTEGERS) * LN_2, EXP)) + (
         wide_bits_of(shifted) << 52))
 
