@@ -517,6 +517,22 @@ def test_logcumsumexp_of_complex_numbers_is_pytorchs_along_few_lines_and_many(sh
         assert np.allclose(ours.numpy(), values.logcumsumexp(dim).numpy(), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("shape, dim", [((22, 23, 24), None), ((22, 23, 24), 2), ((22, 23, 24), (0, 2)), ((3, 700), 1),
+                                        ((300, 5), 0), ((90_001,), 0), ((1, 1), None), ((4, 0), 1), ((0, 4), 1)])
+@pytest.mark.parametrize("name", ["sum", "mean"])
+def test_sums_of_complex_numbers_add_both_parts_as_pytorch(name, shape, dim) -> None:
+    values = torch.randn(shape, dtype=torch.complex64, generator=torch.Generator().manual_seed(1))
+    if values.numel() > 1:
+        values.view(-1)[1], values.view(-1)[-1] = complex(np.inf, 1), complex(-2, np.nan)
+    mine = port(values, mindtorch)
+    for x, y in ((mine, values), (mine.transpose(0, -1), values.transpose(0, -1))):
+        for _ in range(3):
+            found, expected = (getattr(lib, name)(t, dim, keepdim=True) for lib, t in ((mindtorch, x), (torch, y)))
+            assert found.stride() == expected.stride()
+            np.testing.assert_allclose(found.numpy().real, expected.numpy().real, 1e-4, 1e-4)
+            np.testing.assert_allclose(found.numpy().imag, expected.numpy().imag, 1e-4, 1e-4)
+
+
 def test_logaddexp_of_complex_numbers_keeps_what_is_not_a_number() -> None:
     inf, nan = float("inf"), float("nan")
     values = torch.tensor([complex(real, imag) for real in (-inf, 1, inf, nan) for imag in (0, 2, nan)])

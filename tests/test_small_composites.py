@@ -26,6 +26,11 @@ PROGRAMS: dict[str, Program] = {
     "likelihoods": lambda lib: [lib.nn.functional.nll_loss(
         lib.arange(6.0).reshape(2, 3), lib.tensor([0, 2]), reduction=reduction, ignore_index=ignored)
         for reduction in ("none", "mean", "sum") for ignored in (-100, 1, 2)],
+    "likelihoods of classes along lines and volumes": lambda lib: [
+        getattr(lib.nn.functional, name)(x, lib.arange(x.numel() // 3).reshape(2, *x.shape[2:]) % 3, reduction=how)
+        for name in ("nll_loss", "cross_entropy") for how in ("none", "mean", "sum")
+        for x in (lib.arange(24.0).reshape(2, 3, 4).cos(), lib.arange(48.0).reshape(2, 3, 2, 2, 2).sin().double())
+        for _ in range(3)],
     "an output that is an input": lambda lib: lib.cumsum(x := lib.arange(4.0), 0, out=x),
     "an output among the inputs": lambda lib: lib.cat([x := lib.arange(4.0), lib.ones(0)], out=x),
     "an output beside an input": lambda lib: [

@@ -357,7 +357,8 @@ def of_batch(of_logits: bool) -> Prepared:
     """Return a function that prepares the loss of a batch by log probabilities, or by the logits that make these."""
     def prepare(self: array, target: array, weight: array | None = None, reduction: int = MEAN,
                 ignore_index: int = -100, label_smoothing: float = 0.0) -> Callable[..., array] | None:
-        if label_smoothing or self.ndim not in (2, 4) or target.shape != (len(self), *self.shape[2:]) or not (
+        fits = self.ndim in (2, 4) or (self.ndim > 2 and reduction != NONE)  # other losses are views of four dimensions
+        if label_smoothing or not fits or target.shape != (len(self), *self.shape[2:]) or not (
                 weight is None or weight.shape == self.shape[1:2]):
             return None
         loss, logs = prepared_nll_loss(self, target, weight, reduction, ignore_index), None

@@ -30,6 +30,9 @@ FEW_COLUMNS = 16
 ALONE = 1 << 14
 #: Ones, by dtype letter.
 ONES = {kind: np.ones(ALONE, kind) for kind in "fd"}
+#: The letters of complex dtypes, and of their parts.
+PARTS = {"F": "f", "D": "d"}
+SHORT = 1 << 8  #: numbers of a line that are summed one after the other
 #: Fewer elements are summed in float64 where NumPy's conversion takes no longer than the steps of the cascade.
 WIDENED = 1 << 17
 
@@ -96,7 +99,17 @@ def by_ones(sizes: Ints, kind: str, axis: Ints, keepdims: bool = False) -> Settl
 
 
 def few_summed(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
-    """Return the function that sums integers or float32 or float64 numbers that are not many; None for others."""
+    """Return the function that sums integers or float32 or float64 numbers that are not many, or both parts of complex
+    ones; None for others.
+    """
+    if x.dtype.char in PARTS and axis and x.flags.c_contiguous:
+        kind, whole = PARTS[x.dtype.char], x.dtype
+        boxes, number = prod(x.shape[:axis[0]]), count(x, axis)
+        if axis[0] == x.ndim - len(axis) and (boxes == 1 or number <= SHORT):
+            shape = (*x.shape[:axis[0]], *[1] * len(axis) * keepdims)
+            return lambda x: complex_lines(x.reshape(boxes, number), kind).reshape(shape)
+        of_parts = few_summed(x[..., None].view(kind), axis, keepdims)
+        return of_parts and (lambda x: of_parts(x[..., None].view(kind)).view(whole)[..., 0])
     if x.dtype.char in "lq":
         return lambda x: add(x, axis, None, None, keepdims)
     if x.dtype.char not in ONES or not axis or x.size >= LARGE:
@@ -111,9 +124,19 @@ def few_summed(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
         (lambda x: add(x, axis, None, None, keepdims)) if x.size <= FEW else None)
 
 
+def complex_lines(x: np.ndarray, kind: str) -> np.ndarray:
+    """Sum short lines of complex numbers, or a long one, at every distance first, by a product with ones."""
+    number = x.shape[1]
+    if number <= SHORT:
+        return np.asarray(np.einsum("ij->i", x))
+    whole = number - number % ROWS
+    sums = ONES[kind][:ROWS].dot(x[0, :whole].view(kind).reshape(ROWS, -1)).view(x.dtype)
+    return complex_lines(np.concatenate((sums, x[0, whole:]))[None], kind)
+
+
 def few_averaged(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
     """Return the function that averages few float32 or float64 numbers; None for others."""
-    summed = few_summed(x, axis, keepdims) if x.dtype.char in ONES else None
+    summed = few_summed(x, axis, keepdims) if x.dtype.char in ONES or x.dtype.char in PARTS else None
     if summed is None:
         return None
     number = x.dtype.type(count(x, axis))
