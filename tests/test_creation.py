@@ -621,3 +621,15 @@ def test_equal_devices_are_one_object():
 ])
 def test_texts_of_devices_and_types_of_python_are_read_at_every_call(program: Program) -> None:
     assert_same_outcome(program)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float16", "bfloat16", "float32", "complex64"])
+def test_sequences_by_plan_have_the_dtype_asked_for(dtype: str) -> None:
+    found = []
+    for lib in (mindtorch, torch):
+        asked, first, last = getattr(lib, dtype), lib.tensor(1.0), lib.tensor(7.5)
+        found.append([[lib.linspace(1, 7.5, 6, dtype=asked), lib.linspace(first, last, 6, dtype=asked),
+                       lib.linspace(first, 2, 0, dtype=asked), lib.logspace(0.0, 2.0, 3, 2.0, dtype=asked),
+                       lib.logspace(first, last, 0, dtype=asked), lib.eye(2, 3, dtype=asked),
+                       *([] if asked.is_complex else [lib.arange(1, 9, 2, dtype=asked)])] for _ in range(3)])
+    assert_same(*found)

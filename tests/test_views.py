@@ -418,3 +418,35 @@ def test_what_has_the_common_shape_already_is_broadcast_as_it_is():
         assert broadcast[0] is leaf and broadcast[1] is not number
         assert not any(a is leaf for a in lib.broadcast_tensors(leaf, row))
         assert lib.distributions.Normal(leaf, 1.).loc.is_leaf
+
+
+@pytest.mark.parametrize("grad", [True, False])
+@pytest.mark.parametrize("source", ["alone", "view", "written", "parameter", "another dtype", "piece"])
+def test_pieces_by_plan_are_views_that_may_not_be_written_in_place(source: str, grad: bool) -> None:
+    def said(lib: Any) -> list[Any]:
+        x = lib.arange(12.0).reshape(3, 4)
+        if source == "another dtype":
+            x = lib.view_as_real(lib.complex(x, x))[0]
+        elif source == "piece":
+            x = x.split(2)[0]
+        elif source == "view":
+            x = x[:, 1:].t()
+        x.requires_grad_(source == "parameter")
+        if source == "written":
+            x.add_(1)
+        found: list[Any] = []
+        with lib.set_grad_enabled(grad):
+            for _ in range(3):
+                for made in (x.unbind(1), x.split(2), x.chunk(2), x.hsplit([2]), x.tensor_split(lib.tensor([1, 2])),
+                             x.tensor_split(lib.tensor(2), 1)):
+                    part = made[0]
+                    found.append([made, part._version, part._is_view(), part.storage_offset(), part.requires_grad,
+                                  part._base is not None and tuple(part._base.shape), str(part.grad_fn)[:14]])
+                    try:
+                        part.mul_(lib.ones(1, requires_grad=True))
+                    except RuntimeError as error:
+                        found.append(type(error))
+                    found.append(part._version)
+        return found
+
+    assert_same(said(mindtorch), said(torch))

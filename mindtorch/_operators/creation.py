@@ -136,10 +136,10 @@ def spaced_between(packet: str) -> Callable[..., Tensor]:
 
     def between(start: Any, end: Any, *rest: Any) -> Tensor:
         given = [(name, bound) for name, bound in (("start", start), ("end", end)) if isinstance(bound, Tensor)]
-        check(all(not bound.ndim for _, bound in given), lambda:
+        check(not [bound for _, bound in given if bound.ndim], lambda:
               f"{packet} only supports 0-dimensional start and end tensors, but got "
               f"{' and '.join([f'{name} with {bound.ndim} dimension(s)' for name, bound in given])}.")
-        if any(bound.is_meta for _, bound in given):
+        if [bound for _, bound in given if bound.is_meta]:
             rest = (*rest, *defaults[len(rest):])
             rest = (*rest[:device], META, *rest[device + 1:])
             start, end = (0j if isinstance(bound, Tensor) and bound.is_complex() else 0.0 for bound in (start, end))

@@ -22,8 +22,9 @@ from .._dispatch.aten import (
     _conj, _neg_view, _reshape_alias, _unsafe_view, add_, alias, as_strided, cat, clone, copy_, diagonal,
     diagonal_backward, expand, narrow as narrow_by_number, new_empty_strided, permute, select_backward,
     select_int as select, slice_backward, slice_Tensor as slice_, slice_Tensor as slice_of, split_Tensor as split,
-    split_with_sizes, stack, transpose_, transpose_int as transpose, unfold, unfold_backward, unsafe_split_Tensor,
-    unsafe_split_with_sizes, unsqueeze, view, view_as_complex, view_as_real, zero_, zeros,
+    split_with_sizes, stack, tensor_split_indices as split_before, tensor_split_sections as split_evenly, transpose_,
+    transpose_int as transpose, unfold, unfold_backward, unsafe_split_Tensor, unsafe_split_with_sizes, unsqueeze, view,
+    view_as_complex, view_as_real, zero_, zeros,
 )
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.keys import AUTOGRAD, DUAL, NONCONTIGUOUS, PYTHON
@@ -460,7 +461,7 @@ def tensor_split_tensor(self: Tensor, tensor_indices_or_sections: Any, dim: int 
     check(given.dim() < 2, lambda: "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
           f"one-dimensional tensor, but got a tensor with {given.dim()} dims")
     values = given.tolist()
-    return (tensor_split_indices(self, tuple(values), dim) if given.dim() else tensor_split_sections(self, values, dim))
+    return (split_before(self, tuple(values), dim) if given.dim() else split_evenly(self, values, dim))  # type: ignore[no-any-return]
 
 
 def split_grad(grads: Any, sizes: Any, dim: int, shape: Any) -> Tensor:

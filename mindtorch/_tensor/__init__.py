@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from copyreg import _slotnames  # type: ignore[attr-defined]
 from math import prod
 from types import FunctionType
@@ -588,6 +588,39 @@ class Tensor(Methods, metaclass=_TensorMeta):
                 return out
         views.mark_view(out, self)
         return out
+
+    def _views_by(self, steps: Iterable[Step], sliced: bool) -> tuple[Tensor, ...]:
+        """Return CPU views by their plans; unless each was ``sliced`` alone, none may be written in place where
+        derivatives are recorded.
+        """
+        storage, cell, base = self._storage, self._version_counter, self._base
+        if not local.grad_enabled or storage is None or cell is None or (
+                base is not None and (self._view_func or self._creation_meta) is not None):
+            pieces = tuple([self._view_by(step) for step in steps])
+            return pieces if sliced else views.mark_multiple(pieces)
+        keys, start, of, made = self._keys & OF_VIEWS, self._offset, self if base is None else base, []
+        array, memory, aliases, written = self._array, storage._bytes, storage._aliases, cell[0]
+        for shape, dtype, further, strides, stride, known in steps:  # as ``_view_by``, in two thirds of the time
+            out = new(Tensor)
+            out._dtype = self._dtype if known is None else known.dtype
+            out._layout, out._storage, out._version_counter = known, storage, cell
+            out._offset = offset = start + further
+            out._array = (array.reshape(shape) if strides is None  # type: ignore[union-attr]
+                          else ndarray(shape, dtype, memory, offset * dtype.itemsize, strides))
+            if stride is None:
+                out._keys = keys
+            else:
+                out._keys, out._stride = keys | NONCONTIGUOUS, stride
+            out._base = of
+            if not sliced:
+                out._creation_meta = views.MULTIPLE
+            if written:
+                out._attr_version = written
+            aliases.append(ref(out))
+            made.append(out)
+        if len(aliases) > storage._prune_at:
+            storage.prune()
+        return tuple(made)
 
     def _saved_alias(self) -> Tensor:
         """Return the same tensor outside the graph, for a node to keep: without a reference back to it, and cheap."""

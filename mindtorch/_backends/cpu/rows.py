@@ -155,11 +155,14 @@ def by_matrix(row: Rows, x: ndarray, dims: int, kind: Any = None, divisor: Any =
     return run
 
 
-def repeating(row: Rows) -> Prepared:
-    """Return a row of settings alone that caches small results and copies them for each call."""
+def repeating(row: Rows, place: int) -> Prepared:
+    """Return a row of settings alone that caches small results, in the dtype at that place if there is one, and copies
+    them for each call.
+    """
     def prepare(*settings: Any) -> Rows | None:
         made: ndarray = row(*settings)
-        return made.copy if made.size <= MOST else None
+        dtype = settings[place] if len(settings) > place else None
+        return None if made.size > MOST else made.copy if dtype is None else converted(made, dtype.np).copy
 
     return Prepared(prepare, 0, row)
 

@@ -7,7 +7,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from ..._autograd.views import mark_multiple, mark_view
+from ..._autograd.views import mark_view
 from ..._base.layout import Ints, contiguous_strides, intern_layout
 from ..._dispatch.keys import CONJUGATE, MATH_BITS, NONCONTIGUOUS
 from ..._dtype import DType
@@ -202,8 +202,10 @@ class Row:
         return ((shape, dtype, start, *rest) for start in self.starts)
 
 
-def in_pieces(general: Rows, apart: bool = False) -> Rows:
-    """Cache plans of operators that return several views, or several aliases that are ``apart``."""
+def in_pieces(general: Rows, apart: bool = False, sliced: bool = False) -> Rows:
+    """Cache plans of operators that return several views, perhaps each ``sliced`` alone, or several aliases that are
+    ``apart``.
+    """
     plans = Plans(KEPT_PLANS)
 
     def learn(self: Tensor, args: tuple[Any, ...], key: Any) -> tuple[Tensor, ...]:
@@ -224,7 +226,7 @@ def in_pieces(general: Rows, apart: bool = False) -> Rows:
             try:
                 if apart:
                     return tuple([fresh(self._view_by(step, apart)) for step in steps])
-                return mark_multiple(tuple([self._view_by(step) for step in steps]))
+                return self._views_by(steps, sliced)
             except ValueError:
                 steps = None
         return general(self, *args) if steps is None else learn(self, args, key)
@@ -249,7 +251,8 @@ COMPOSED: dict[str, Callable[[Rows], Rows]] = {
                      "mT", "flatten.using_ints", "ravel", "linalg_diagonal"), by_layout),
     **dict.fromkeys(("real", "imag"), at_offset),
     "unsafe_chunk": partial(in_pieces, apart=True),
-    **dict.fromkeys(("chunk", *[f"{name}split.{kind}" for kinds, names in (
-        (("int", "array"), "hvd"), (("sections", "indices"), ("tensor_",))) for name in names for kind in kinds]),
-                    in_pieces),
+    "chunk": in_pieces,
+    **dict.fromkeys([f"{name}split.{kind}" for kinds, names in (
+        (("int", "array"), "hvd"), (("sections", "indices"), ("tensor_",))) for name in names for kind in kinds],
+                    partial(in_pieces, sliced=True)),
 }

@@ -154,5 +154,5 @@ def counting(count: int, of: Any) -> Any:
 AT_ONCE.update({"arange": counting(1, lambda end, dtype: arange(0, end, 1, dtype)),
                 "arange.start": counting(2, lambda start, end, dtype: arange(start, end, 1, dtype)),
                 "eye": counting(1, lambda n, dtype: eye(n, n, dtype))})
-CPU_KERNELS.add(repeating(linspace), repeating(logspace))
-CPU_KERNELS.update({"arange.start_step": repeating(arange), "eye.m": repeating(eye)})
+CPU_KERNELS.add(repeating(linspace, 3), repeating(logspace, 4))
+CPU_KERNELS.update({"arange.start_step": repeating(arange, 3), "eye.m": repeating(eye, 2)})

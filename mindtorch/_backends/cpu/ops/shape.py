@@ -429,7 +429,7 @@ AT_ONCE.update(dict.fromkeys((
     MOVES))
 
 tril, triu = triangle(np.tril), triangle(np.triu)
-CPU_KERNELS.add(Prepared(stack), repeating(tril_indices), repeating(triu_indices))
+CPU_KERNELS.add(Prepared(stack), repeating(tril_indices, 3), repeating(triu_indices, 3))
 CPU_KERNELS.update({
     "cat": Prepared(cat, sure=concatenation),
     "flip": flip,
