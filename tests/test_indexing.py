@@ -596,8 +596,9 @@ def test_elements_that_are_found_are_those_of_pytorch(dtype: str, shape: tuple[i
             chosen = numbers(t, shape, 5, "int64", 3) > 1
             found.append([[t.nonzero(y), t.nonzero(y, as_tuple=True), t.unique(y, True, True, True),
                            t.unique_consecutive(y, return_counts=True), y.masked_scatter(chosen, x),
-                           y.masked_select(chosen), y.masked_select(chosen | True)]
-                          for y in (x, turned) for _ in range(2)])
+                           y.masked_select(chosen), y.masked_select(chosen | True),
+                           (y[:1] if shape and shape[-1] else y).masked_scatter(chosen, x)]
+                          for y in (x, turned) for _ in range(3)])
         assert_same(*found)
 
 
@@ -624,6 +625,9 @@ def test_positions_in_a_line_are_those_of_pytorch_in_each_form(dtype: str) -> No
         found.append([result, out, t.searchsorted(line, x, sorter=backwards), t.searchsorted(line, x[0, :1]),
                       t.bucketize(x[0, 0], line), t.searchsorted(line, 5),
                       t.bucketize(x[:1, :1], line, out_int32=True)])
+        for number in (*line, *(line + 1), *(line - 9)):
+            found[-1] += [t.searchsorted(line, number, right=right) for right in (False, True)]
+            found[-1] += [t.bucketize(number.reshape(1, 1), line), t.searchsorted(line[:0], number)]
         if line.is_floating_point():
             line[2] = math.nan
             found[-1] += [t.bucketize(x[0, 0], line), t.bucketize(line[2], line), t.searchsorted(line, x)]

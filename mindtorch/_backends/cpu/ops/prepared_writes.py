@@ -152,10 +152,8 @@ def put_in_row(x: Array, at: Array, source: Array, accumulate: bool = False) -> 
 
 
 def masked_scatter_in_order(x: Array, mask: Array, source: Array) -> Callable[..., Any] | None:
-    """Prepare ``masked_scatter_``; the functional form may have a target that is broadcast to the mask."""
+    """Prepare ``masked_scatter_``."""
     shape = x.shape
-    if np.broadcast_shapes(shape, mask.shape) != shape:
-        return lambda *arrays: False
     if not x.flags.c_contiguous:
         return None
 
@@ -200,6 +198,22 @@ def in_order_of_memory(prepare: Callable[..., Any], plain: Callable[..., None]) 
         return run
 
     return prepared
+
+
+@taking(3)
+def masked_scatter(x: Array, mask: Array, source: Array) -> Callable[..., Any] | None:
+    """Prepare ``masked_scatter`` into a copy, broadcast to the mask."""
+    shape = np.broadcast_shapes(x.shape, mask.shape)
+    if shape == x.shape:
+        return Copied(CPU_KERNELS["masked_scatter_"])(x, mask, source)
+    write = masked_scatter_in_order(np.empty(shape, x.dtype), mask, source)
+
+    def run(x: Array, mask: Array, source: Array) -> Array | None:
+        out = np.empty(shape, x.dtype)
+        out[...] = x
+        return None if write(out, mask, source) is False else out  # type: ignore[misc]
+
+    return run
 
 
 def preparing(name: str, plain: Callable[..., None], prepare: Callable[..., Any], count: int = 4) -> None:
@@ -333,6 +347,6 @@ preparing("index_fill_.int_Scalar", index_fill_, partial(at_rows, put_at, signed
 preparing("index_fill_.int_Tensor", index_fill_, partial(at_rows, put_at, signed=True))
 preparing("put_", put_, put_in_row, 3)
 preparing("masked_scatter_", masked_scatter_, masked_scatter_in_order, 3)
-AT_ONCE.add(index_select_backward, masked_scatter_backward)
+AT_ONCE.add(index_select_backward, masked_scatter, masked_scatter_backward)
 AT_ONCE.update({"index_put": index_put, "fill.Scalar": fill,
                 "_unsafe_masked_index_put_accumulate": unsafe_masked_index_put_accumulate})

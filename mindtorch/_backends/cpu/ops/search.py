@@ -190,6 +190,8 @@ def bisected(line: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray | 
     if line.dtype.char not in "fdbBhileE" or values.dtype != line.dtype or line.ndim != 1 or (
             not 0 < values.size <= VALUES):
         return None
+    if values.size == 1 and line.dtype.kind in "iu":  # of which there is no NaN, for one that NumPy bisects alike
+        return np.asarray(line.searchsorted(values, "right" if right else "left"))
     given = to_opmath(values).ravel().tolist()
     if line.size > 8 * VALUES or values.size == 1:
         if values.size * line.size.bit_length() > STEPS:

@@ -174,7 +174,8 @@ def mode(x: np.ndarray, axis: int) -> np.ndarray:
     """Find the mode of each line: the last element of the first longest run in sorted order."""
     index = order(x, axis)
     run = taken_along(x, index, axis)
-    run = run if axis == x.ndim - 1 else np.moveaxis(run, axis, -1)
+    if axis < x.ndim - 1:
+        run = run.transpose(*range(axis), *range(axis + 1, x.ndim), axis)
     places = np.arange(run.shape[-1])
     starts = np.zeros(run.shape, np.int64)
     np.multiply(run[..., 1:] != run[..., :-1], places[1:], starts[..., 1:])
