@@ -10,7 +10,7 @@ from numba import njit
 from ..coefficients import ARTANH_ERF, ERF, ERF_FAR, ERF_NEAR, ERFINV, ERFINV_FAR, POWER
 from .elements import of_each
 from .random import log
-from .writing import bits_of, f32, f64, float_of, fma, i32, loop, polynomial, wide_polynomial
+from .writing import bits_of, f32, f64, float_of, fma, i32, loop, polynomial
 
 
 @loop("float32[::1]", "float32[::1]", "float32", "float32[::1]")
@@ -103,7 +103,7 @@ def erfinv_of(x: Any) -> Any:
     """Compute the inverse of erf in float64, but for the logarithm: infinite at -1 and 1, NaN beyond."""
     rest = fma(x, -x, f32(1))
     w = -f64(log(rest if rest > f32(0) else f32(1)))
-    near, far = wide_polynomial(w - 2.5, ERFINV), wide_polynomial(np.sqrt(w) - 3.0, ERFINV_FAR)  # by vectors
+    near, far = polynomial(w - 2.5, ERFINV), polynomial(np.sqrt(w) - 3.0, ERFINV_FAR)  # by vectors
     inside = f32((near if w < 5.0 else far) * x)
     return inside if rest > f32(0) else f32(x * f32(np.inf)) if rest == f32(0) else f32(np.nan)
 

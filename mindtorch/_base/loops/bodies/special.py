@@ -11,7 +11,7 @@ from numpy.polynomial.chebyshev import cheb2poly, chebinterpolate
 from scipy import special
 
 from .elements import of_each
-from .writing import FLOATS, f64, i64, loop, wide_bits_of, wide_float_of, wide_polynomial
+from .writing import FLOATS, f64, i64, loop, polynomial as wide_polynomial, wide_bits_of, wide_float_of
 
 T, U, V, W, HERMITE_H, HERMITE_HE, LAGUERRE, LEGENDRE = range(8)
 #: The kind's first degree of which the closed form is taken between -1 and 1.

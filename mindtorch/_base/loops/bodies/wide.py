@@ -7,7 +7,7 @@ from typing import Any
 from numba import njit
 
 from .special import INTEGERS
-from .writing import fma, loop, wide_bits_of, wide_float_of
+from .writing import fma, loop, polynomial, wide_bits_of, wide_float_of
 
 #: The right angle in three parts; and the largest number that is reduced by them. Beyond it, C's function computes.
 RIGHT = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
@@ -31,24 +31,16 @@ ERF_HIGH, ERF_LOW, ERFCX_HIGH, ERFCX_LOW = ERF[:9], ERF[9:-1], ERFCX[:10], ERFCX
 
 
 @njit(inline="always")
-def summed(x: Any, coefficients: Any) -> Any:
-    y = coefficients[0]
-    for coefficient in coefficients[1:]:
-        y = fma(y, x, coefficient)
-    return y
-
-
-@njit(inline="always")
 def wave(x: Any, turn: Any) -> Any:
     """Compute the sine of ``x``, up to ``LIMIT``, and of so many right angles more."""
     shifted = fma(x, 2 / math.pi, INTEGERS)
     count, quadrant = shifted - INTEGERS, wide_bits_of(shifted) + turn
     y = fma(-count, RIGHT[2], fma(-count, RIGHT[1], fma(-count, RIGHT[0], x)))
     square = y * y
-    sine = fma(summed(square, SINE) * square, y, y)
+    sine = fma(polynomial(square, SINE) * square, y, y)
     half = 0.5 * square
     near = 1 - half
-    cosine = near + (((1 - near) - half) + square * square * summed(square, COSINE))
+    cosine = near + (((1 - near) - half) + square * square * polynomial(square, COSINE))
     found = cosine if quadrant & 1 else sine
     return -found if quadrant & 2 else found
 
@@ -84,7 +76,7 @@ def exp_of(x: Any, more: Any) -> Any:
     count, power = shifted - INTEGERS, wide_bits_of(shifted)
     y = fma(-count, LN_2[1], fma(-count, LN_2[0], x) + more)
     half = power << 13 >> 14
-    found = 1 + (y + y * y * summed(y, EXP))
+    found = 1 + (y + y * y * polynomial(y, EXP))
     return found * wide_float_of((half + 1023) << 52) * wide_float_of(((power << 13 >> 13) - half + 1023) << 52)
 
 
@@ -95,7 +87,7 @@ def beyond(size: Any) -> Any:
     square = size * size
     y = fma(PLACE[0], 1 / (size + 4), PLACE[1])
     y3 = y * y * y
-    scaled = fma(summed(y, ERFCX_HIGH), y3 * y3 * y3 * y * y, summed(y, ERFCX_LOW))
+    scaled = fma(polynomial(y, ERFCX_HIGH), y3 * y3 * y3 * y * y, polynomial(y, ERFCX_LOW))
     return exp_of(-square, fma(-size, size, square)) * scaled / (2 * size + 1)
 
 
@@ -104,7 +96,7 @@ def within(x: Any) -> Any:
     """Compute erf of a number up to 1."""
     square = x * x
     cube = square * square * square
-    more = fma(summed(square, ERF_HIGH), cube * cube * cube, summed(square, ERF_LOW))
+    more = fma(polynomial(square, ERF_HIGH), cube * cube * cube, polynomial(square, ERF_LOW))
     return fma(more * square, x, x * ERF[-1]) if x != 0 else x
 
 

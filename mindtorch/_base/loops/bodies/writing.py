@@ -140,15 +140,6 @@ def polynomial(x: Any, coefficients: Any) -> Any:
     return y
 
 
-@njit(inline="always")
-def wide_polynomial(x: Any, coefficients: Any) -> Any:
-    """Compute a polynomial in float64."""
-    y = coefficients[0]
-    for coefficient in coefficients[1:]:
-        y = y * x + coefficient
-    return y
-
-
 @njit
 def ordered(bits: Any) -> Any:
     """Map the bits of a float to an integer with the same order, and back."""
