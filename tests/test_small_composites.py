@@ -79,6 +79,8 @@ PROGRAMS: dict[str, Program] = {
         for x in [(lib.arange(9000.0).reshape(30, 3, 100) % 37).half()]
         for weight, bias in ((None, None), (x[0, :, 0], x[0, :, 1]), (None, x[0, :, 1]))
         for _ in range(3)],
+    "empty vectors among matrices": lambda lib: [lib.hstack(parts) for m, v in ((lib.ones(2, 3), lib.ones(0)),)
+                                                 for parts in ([m, v, m], [v, m], [v, v]) for _ in range(3)],
     "stacks of two shapes": lambda lib: [call([x, y]) for call in (lib.hstack, lib.vstack, lib.dstack, lib.column_stack)
                                          for x in [lib.arange(3.0)] for y in (x, x[None], x.int()) for _ in range(3)],
     "losses by element": lambda lib: [

@@ -376,6 +376,8 @@ def concatenated(atleast: Callable[[Array], Array], of_vectors: int, dim: int) -
         if len({array.dtype for array in arrays}) > 1 or sum([array.size for array in arrays]) >= SMALL:
             return None
         shapes = [atleast(array).shape for array in arrays]
+        if len({len(shape) for shape in shapes}) > 1:  # only empty vectors may stand among matrices
+            return None
         along = of_vectors if len(shapes[0]) == 1 else dim
         if shapes == [array.shape for array in arrays]:
             return lambda arrays: np.concatenate(arrays, along)
