@@ -40,8 +40,12 @@ STEP, SEARCHED = 1 << 14, 1 << 10
 
 
 def multiplied(left: ndarray, right: ndarray) -> Any:
-    """Multiply matrices. Integers use BLAS in float64 if all sums are exact, since NumPy's integer product is slow."""
+    """Multiply matrices. Integers use BLAS in float64 if all sums are exact, since NumPy's integer product is slow;
+    ``einsum`` multiplies vectors of them in vectors.
+    """
     if left.dtype.kind in "iu" and left.ndim > 1 and left.size * right.shape[-1] >= MANY and right.size:
+        if right.ndim == 1:
+            return np.einsum("...ij,j->...i", left, right)
         largest = [max(abs(int(x.max())), abs(int(x.min()))) for x in (left, right)]
         if largest[0] * largest[1] * left.shape[-1] <= 1 << 53:
             return np.matmul(left.astype(np.float64), right.astype(np.float64)).astype(np.int64).astype(left.dtype)
