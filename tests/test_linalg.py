@@ -646,6 +646,19 @@ def test_lobpcg_gives_the_eigenvalues_that_pytorch_finds(options):
         assert_same(ours.value, theirs.value, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("order", ["fro", 1, -1, float("inf"), -float("inf")])
+def test_norms_of_matrices_are_pytorchs_along_any_dimensions_again_and_again(order) -> None:
+    def norms(t: Any) -> list[Any]:
+        x = (t.arange(22.0 * 23 * 24) ** 2 % 17 - 8).reshape(22, 23, 24)
+        special = t.tensor([[1.0, -2.0], [float("inf"), 0.5], [float("nan"), 3.0]])
+        return [t.linalg.matrix_norm(given, order, dim, keepdim) for given in (
+            x, x.mT, x[:4, :5].double(), x.half()[0, :5, :5], special, special[:1], t.ones(2, 0, 3)[:, :, :1])
+            for dim in ((-2, -1), (-1, 0)) for keepdim in (False, True) for _ in range(3)
+            if given.numel() or order == "fro"]
+
+    assert_same_outcome(norms)
+
+
 @pytest.mark.parametrize("order", [1, 2, float("inf"), -1])
 def test_the_norm_of_a_matrix_without_elements_is_zero(order: float) -> None:
     """It has no graph; a least norm is 0 only where there are rows or columns to choose from."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: Families with kernels in further modules.
 ALSO_IN = {"foreach": ("optim",), "indexing": ("writes", "prepared_writes"), "padding": ("shape",),
            "reduction": ("extrema", "moments", "norms", "segments", "statistics", "sums"), "scan": ("statistics",),
-           "solvers": ("factorizations",), "sorting": ("statistics",), "special": ("reparameterization",),
+           "solvers": ("factorizations", "norms"), "sorting": ("statistics",), "special": ("reparameterization",),
            "views": ("shape",)}
 
 

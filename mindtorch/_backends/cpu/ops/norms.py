@@ -9,9 +9,9 @@ import numpy as np
 from ...._base.layout import Ints
 from ..precision import Settled
 from ..rows import Prepared
-from . import CPU_KERNELS
+from . import AT_ONCE, CPU_KERNELS
 from .reduction import FEW, PIECE, count, maximum, minimum, reduced, sqrt
-from .sums import ONES, few_summed, of_lines, squares_by_blas, total
+from .sums import ALONE, ONES, few_summed, of_lines, squares_by_blas, total
 
 
 def logsumexp(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
@@ -32,9 +32,10 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
     if count(x, axis) == 1:
         return maximum(np.abs(x), axis, keepdims=keepdims)
     if p == 2 and x.dtype.kind == "f" and x.size > FEW and len(axis) == x.ndim and x.flags.forc:
-        return np.sqrt(of_lines(x.ravel("K"), squares_by_blas)).reshape((1,) * x.ndim if keepdims else ())
-    if p == 2 and x.dtype.kind == "f" and x.size > FEW and axis == (x.ndim - 1,) and x.flags.c_contiguous:
-        return np.sqrt(of_lines(x, squares_by_blas)).reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
+        return np.sqrt(of_lines(x.ravel("K"), squares_by_blas, ALONE >> 1)).reshape((1,) * x.ndim if keepdims else ())
+    if p == 2 and x.dtype.kind == "f" and x.size > FEW and axis[0] == x.ndim - len(axis) and x.flags.c_contiguous:
+        before = x.shape[:axis[0]]
+        return np.sqrt(of_lines(x.reshape(*before, -1), squares_by_blas)).reshape(*before, *[1] * len(axis) * keepdims)
     if p == 2 and x.dtype.kind == "f":
         return np.sqrt(total(np.square(x), axis, keepdims))
     if p == 2:
@@ -73,9 +74,9 @@ def few_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool) -> Settled | N
     if x.dtype.kind == "c":
         return of_complex(x, axis) if p == 2 and len(axis) == x.ndim and not keepdims and 1 < x.size <= PIECE else None
     summed = few_summed(x, axis, keepdims) if x.dtype.char in ONES and count(x, axis) > 1 else None
-    if summed is None or x.size > PIECE:
-        return None
     whole, kind = len(axis) == x.ndim and not keepdims, x.dtype.type
+    if summed is None or x.size > (ALONE if whole and p == 2 else PIECE):
+        return None
     if p == 2 and whole:
         return lambda x: sqrt((x := x.ravel()).dot(x))
     if p == 2:
@@ -104,5 +105,22 @@ def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bo
     return settled
 
 
+def matrix_norm(x: np.ndarray, ord: Any = "fro", dim: Ints = (-2, -1), keepdim: bool = False,
+                dtype: Any = None) -> Settled | None:
+    """Prepare the Frobenius norm, or the one of the largest or smallest sum of float32 or float64 numbers."""
+    if ord == "fro":
+        return linalg_vector_norm.prepare(x, 2, tuple([d % x.ndim for d in dim]), keepdim, dtype)
+    if isinstance(ord, str) or abs(ord) == 2 or x.dtype.char not in ONES or dtype is not None or not x.size:
+        return None
+    rows, columns = (d % x.ndim for d in dim)
+    first, second = (columns, rows) if isinf(ord) else (rows, columns)
+    sums: Any = linalg_vector_norm.prepare(x, 1, (first,), True)
+    extreme = maximum if ord > 0 else minimum
+    both = rows, columns
+    shape = tuple([1 if d in both else n for d, n in enumerate(x.shape) if keepdim or d not in both])
+    return lambda x: np.reshape(extreme(sums(x), second), shape)
+
+
+AT_ONCE.update(dict.fromkeys(("linalg_matrix_norm", "linalg_matrix_norm.str_ord"), matrix_norm))
 CPU_KERNELS.add(linalg_vector_norm)
 CPU_KERNELS["logsumexp"] = reduced(logsumexp)
