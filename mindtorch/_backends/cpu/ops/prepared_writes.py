@@ -154,9 +154,6 @@ def put_in_row(x: Array, at: Array, source: Array, accumulate: bool = False) -> 
 def masked_scatter_in_order(x: Array, mask: Array, source: Array) -> Callable[..., Any] | None:
     """Prepare ``masked_scatter_``."""
     shape = x.shape
-    if not x.flags.c_contiguous:
-        return None
-
     everywhere = None if mask.shape == shape else np.ones(shape, bool)
 
     def run(x: Array, mask: Array, source: Array) -> Any:
