@@ -566,6 +566,8 @@ def test_the_signature_of_a_factory_has_what_its_function_takes_besides_the_oper
     lambda t: t.triu_indices(True, 3), lambda t: t.tril_indices(3, 3, requires_grad=True),
     lambda t: t.arange(5, step=2), lambda t: t.arange(1, 2, 3, 4), lambda t: t.zeros(2, layout="strided"),
     lambda t: t.zeros(2, out=t.ones(2), requires_grad=True), lambda t: t.zeros(2, out=3),
+    lambda t: [f(3, 2, out=out) for f in (t.zeros, t.ones, lambda *size, out: t.full(size, 2.5, out=out)) for out in (
+        t.empty(3, 2), t.empty(6), t.empty(2, 3).t(), t.empty(1, 1).expand(3, 2), t.empty(3, 2, dtype=t.int64))],
     lambda t: t.linspace(0, 1, 4, out=t.ones(2, 2)), lambda t: t.zeros(4, out=t.ones(2, 2)).shape,
     lambda t: t.zeros_like(t.ones(2), out=t.ones(2)), lambda t: t.empty(2, memory_format="contiguous_format"),
     lambda t: t.eye(2.0), lambda t: t.arange("a"),

@@ -23,12 +23,12 @@ def _drawn(factory: Factory, out: Tensor, given: dict[str, Any]) -> Tensor:
                            "differentiation, but one of the arguments requires grad.")
     if out.shape != given["size"]:
         resize_(out, given["size"])
-    generator = given.get("generator")
+    chosen = () if (generator := given.get("generator")) is None else (generator,)  # calls without one have plans
     if factory.packet == "rand":
-        return uniform_(out, 0.0, 1.0, generator)
+        return uniform_(out, 0.0, 1.0, *chosen)
     if factory.packet == "randint":
-        return random__from(out, given.get("low", 0), given["high"], generator)
-    return normal_(out, given.get("mean", 0.0), given.get("std", 1.0), generator)
+        return random__from(out, given.get("low", 0), given["high"], *chosen)
+    return normal_(out, given.get("mean", 0.0), given.get("std", 1.0), *chosen)
 
 
 rand = factory("rand", _drawn)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._backends.sparse.parts import nothing
+from .._dispatch.aten import fill__Scalar as fill_, resize_
 from .._dispatch.binding import make_function
 from .._dispatch.factory import Factory
 from .._dispatch.keys import SPARSES
@@ -11,19 +12,22 @@ from .._tensor import Tensor
 from .functions import copied, factory, overloads
 
 
-def _zeroed(factory: Factory, out: Tensor, given: dict[str, Any]) -> Tensor:
-    """Set ``out`` to zeros; a sparse tensor drops all its values."""
-    if out._keys & SPARSES:
-        return out.sparse_resize_and_clear_(given["size"], len(given["size"]), 0)
-    return copied(factory, out, given)
+def _filled(factory: Factory, out: Tensor, given: dict[str, Any]) -> Tensor:
+    """Fill ``out``, brought to the size; a sparse tensor drops all its values."""
+    size = given["size"]
+    if out._keys & SPARSES and factory.packet == "zeros":
+        return out.sparse_resize_and_clear_(size, len(size), 0)
+    if out.shape != size:
+        resize_(out, size)
+    return fill_(out, given["fill_value"] if "fill_value" in given else int(factory.packet == "ones"))
 
 
 empty = factory("empty", copied, nothing=nothing)
 empty_strided = factory("empty_strided")
 empty_permuted = factory("empty_permuted")
-full = factory("full", copied)
-zeros = factory("zeros", _zeroed, nothing=nothing)
-ones = factory("ones", copied)
+full = factory("full", _filled)
+zeros = factory("zeros", _filled, nothing=nothing)
+ones = factory("ones", _filled)
 scalar_tensor = factory("scalar_tensor")
 empty_like = factory("empty_like")
 full_like = factory("full_like")

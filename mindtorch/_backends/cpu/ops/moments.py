@@ -16,7 +16,7 @@ from ..precision import Settled, is_half, narrowed, to_opmath
 from ..rows import Prepared
 from . import CPU_KERNELS
 from .reduction import FEW, LINE, PIECE, add, count
-from .sums import ONES, WIDENED, mean, of_lines, squares_by_blas, total
+from .sums import ALONE, ONES, WIDENED, mean, of_lines, squares_by_blas, total
 
 #: float32 variances that are smaller, or infinite, are recomputed: their squares may exceed float32's range.
 TINY = 1e-30
@@ -137,7 +137,8 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray, both: bool = F
         axis = wrap_dims(dim, x.ndim)
         freedom = count(x, axis) - (1 if correction is None else correction)
         half, is_complex = is_half(x), x.dtype.char in "FD"
-        if not ((half or is_complex or x.dtype.char in ONES) and 0 < x.size <= FEW and (axis or not x.ndim)):
+        most = ALONE if len(axis) == x.ndim else FEW
+        if not ((half or is_complex or x.dtype.char in ONES) and 0 < x.size <= most and (axis or not x.ndim)):
             return lambda x: row(x, dim, correction, keepdim)
         if half:
             run = settled(np.empty(x.shape, loops.SINGLE), dim, correction, keepdim)
