@@ -294,7 +294,8 @@ FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
 sum_rows = ByDType("sum_rows", True)
 #: Which replace fifty passes each.
 erf, erfc, erfinv, lgamma = (Loop(name, least=SOME >> 3) for name in ("erf", "erfc", "erfinv", "lgamma"))
-wide_erf, wide_erfc = (Loop(f"{name}_float64", least=SOME >> 1, dtype=np.dtype(np.float64)) for name in ("erf", "erfc"))
+wide_erf, wide_erfc, wide_erfinv = (
+    Loop(f"{name}_float64", least=SOME >> 1, dtype=np.dtype(np.float64)) for name in ("erf", "erfc", "erfinv"))
 product_of_lines, moments_of_lines, moments_of_columns = (
     Loop(name, least=SOME) for name in ("product_of_lines", "moments_of_lines", "moments_of_columns"))
 sum_half_lines = {kind: Loop(f"sum_{kind}_lines", least=SOME) for kind in ("float16", "bfloat16")}

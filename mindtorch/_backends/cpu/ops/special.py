@@ -364,7 +364,7 @@ CPU_KERNELS.update({
     "erfc": writing(chained(lambda x: erfc(x)).function, loops.erfc, loops.wide_erfc),
     "lgamma": lgamma_row,
     "erf": writing(erf, loops.erf, loops.wide_erf),
-    "erfinv": writing(erfinv, loops.erfinv),
+    "erfinv": writing(erfinv, loops.erfinv, loops.wide_erfinv),
     **{f"special_{name}": scipy_function(name)
        for name in ("entr", "erfcx", "ndtri", "log_ndtr", "i0e")},
     **{f"special_{name}": of_elements(name, scipy_function(name)) for name in ("i1", "i1e")},

@@ -26,6 +26,21 @@ ERFCX = (
     6.112226806553156e-06, 1.1613804131721202e-05, -4.9076859354442975e-05, -0.00045479253971795027,
     -0.0019516802832476282, -0.005919748137176768, -0.013914922457294898, -0.02585805262344054, -0.03668705455779709,
     -0.03293852647852461, 0.0072490196548282764, 0.1069504187625836, 1.2349370813045701)
+#: Quantiles of the normal distribution (M. J. Wichura, AS 241) as quotients of polynomials, the highest power first:
+#: near the middle, far from it, and farther.
+NEAR, FAR, FARTHER = (
+    ((2509.0809287301227, 33430.57558358813, 67265.7709270087, 45921.95393154987, 13731.69376550946,
+      1971.5909503065513, 133.14166789178438, 3.3871328727963665),
+     (5226.495278852854, 28729.085735721943, 39307.89580009271, 21213.794301586597, 5394.196021424751,
+      687.1870074920579, 42.31333070160091, 1.0)),
+    ((0.0007745450142783414, 0.022723844989269184, 0.2417807251774506, 1.2704582524523684, 3.6478483247632045,
+      5.769497221460691, 4.630337846156546, 1.4234371107496835),
+     (1.0507500716444169e-09, 0.0005475938084995345, 0.015198666563616457, 0.14810397642748008, 0.6897673349851,
+      1.6763848301838038, 2.053191626637759, 1.0)),
+    ((2.0103343992922881e-07, 2.7115555687434876e-05, 0.0012426609473880784, 0.026532189526576124,
+      0.29656057182850487, 1.7848265399172913, 5.463784911164114, 6.657904643501103),
+     (2.0442631033899397e-15, 1.421511758316446e-07, 1.8463183175100548e-05, 0.0007868691311456133,
+      0.014875361290850615, 0.1369298809227358, 0.599832206555888, 1.0)))
 #: Each short enough for LLVM to unroll; the last of ERF is added last.
 ERF_HIGH, ERF_LOW, ERFCX_HIGH, ERFCX_LOW = ERF[:9], ERF[9:-1], ERFCX[:10], ERFCX[10:]
 
@@ -113,3 +128,24 @@ def erfc(x: Any, out: Any) -> None:
     for i in range(len(x)):
         near, far = 1 - within(x[i]), beyond(abs(x[i]))
         out[i] = x[i] if x[i] != x[i] else near if abs(x[i]) < 0.5 else 2 - far if x[i] < 0 else far
+
+
+@njit
+def quotient(x: Any, polynomials: Any) -> Any:
+    return math.sqrt(0.5) * polynomial(x, polynomials[0]) / polynomial(x, polynomials[1])
+
+
+@loop("float64[::1]", "float64[::1]", name="erfinv_float64")
+def erfinv(x: Any, out: Any) -> None:
+    far = 0
+    for i in range(len(x)):
+        half = 0.5 * x[i]
+        out[i] = x[i] * (0.5 * quotient(0.180625 - half * half, NEAR))
+        far += abs(x[i]) > 0.85
+    if far:
+        for i in range(len(x)):
+            size = abs(x[i])
+            if size > 0.85:
+                t = math.sqrt(-math.log(0.5 - 0.5 * size)) if size < 1 else math.inf
+                found = quotient(t - 1.6, FAR) if t <= 5 else quotient(t - 5, FARTHER)
+                out[i] = math.copysign(found if size < 1 else math.inf if size == 1 else math.nan, x[i])
