@@ -36,7 +36,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
     """Switch anomaly mode on or off (``torch.set_anomaly_enabled``)."""
-    check_flags("set_anomaly_enabled", enabled=enabled, check_nan=check_nan)
+    check_flags("set_anomaly_enabled", first=1, enabled=enabled, check_nan=check_nan)
     AnomalyMode.enabled, AnomalyMode.check_nan = enabled, check_nan
 
 

@@ -115,7 +115,7 @@ class set_grad_enabled(_SetGrad):
     """Switches recording on or off, at once or for a ``with`` block (``torch.set_grad_enabled``)."""
 
     def __init__(self, mode: bool):
-        check_flags("set_grad_enabled", enabled=mode)
+        check_flags("set_grad_enabled", first=1, enabled=mode)
         self.before, self.enabled = local.grad_enabled, mode
         local.grad_enabled = self.enabled
 
@@ -147,7 +147,7 @@ class set_multithreading_enabled(_Mode):
     enabled = True  #: for all threads
 
     def __init__(self, mode: bool):
-        check_flags("set_multithreading_enabled", enabled=mode)
+        check_flags("set_multithreading_enabled", first=1, enabled=mode)
         kind = type(self)
         self.mode, self.before, kind.enabled = mode, kind.enabled, mode
 

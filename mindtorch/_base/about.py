@@ -65,11 +65,13 @@ def wrong_argument(function: str, name: str, wanted: str, value: Any, position: 
                  "no tensor" if wanted == "Tensor" else "", function=function, argument=name, given=given)
 
 
-def check_flags(function: str, optional: bool = False, **flags: Any) -> None:
-    """Raise PyTorch's TypeError unless all of these arguments are bools, or None if ``optional``; NumPy's are none."""
-    for name, value in flags.items():
+def check_flags(function: str, optional: bool = False, first: int | None = None, **flags: Any) -> None:
+    """Raise PyTorch's TypeError unless all of these arguments are bools, or None if ``optional``; NumPy's are none.
+    They are keywords, unless the position of the ``first`` is given.
+    """
+    for place, (name, value) in enumerate(flags.items()):
         if value.__class__ is not bool and not (optional and value is None):
-            raise wrong_argument(function, name, "bool", value)
+            raise wrong_argument(function, name, "bool", value, None if first is None else first + place)
 
 
 def check_format(function: str, value: Any) -> None:

@@ -65,7 +65,8 @@ def _positive(function: str, number: Any) -> int:
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for operators that give the same each time, as all of ours do (``torch.use_deterministic_algorithms``)."""
-    check_flags("_set_deterministic_algorithms", mode=mode, warn_only=warn_only)
+    check_flags("_set_deterministic_algorithms", first=1, mode=mode)
+    check_flags("_set_deterministic_algorithms", warn_only=warn_only)
     Determinism.enabled, Determinism.warn_only = mode, warn_only
 
 

@@ -62,7 +62,7 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
     """Switch casting on or off in this thread (``torch.set_autocast_enabled``)."""
     kind, on = ("cuda", device_type) if enabled is None else (device_type, enabled)
-    check_flags("set_autocast_enabled", enabled=on)
+    check_flags("set_autocast_enabled", first=1 if enabled is None else 2, enabled=on)
     casting.switch(kind, get_autocast_dtype(kind) if on else None)
 
 
