@@ -340,6 +340,15 @@ def complete(tensor: type) -> None:
             setattr(Overridable, name, _Method(name, value) if isinstance(value, FunctionType) else _Attribute(value))
 
 
+def replaced(name: str, value: Any) -> None:
+    """Let handlers see the method or attribute that a user has put in the place of another."""
+    before = Overridable.__dict__.get(name)
+    if before is not None and not isinstance(value, (_Method, _Attribute)) and value not in vars(before).values():
+        delattr(Overridable, name)
+        if asks(name, value):
+            setattr(Overridable, name, _Method(name, value) if isinstance(value, FunctionType) else _Attribute(value))
+
+
 def of_class(name: str, function: Any) -> Any:
     """Return ``Tensor.name`` as fetched from the class: the asking method, always the same object."""
     method = Overridable.__dict__.get(name)

@@ -43,7 +43,7 @@ from .._dispatch.pipeline import flush_for
 from .._dispatch.torch_dispatch import disabled_torch_dispatch, dispatches
 from .._dispatch.torch_function import (
     PLAIN, DisableTorchFunctionSubclass, disabled_torch_function, handler_changed, note_handler, of_class,
-    order_of_bases, overrides,
+    order_of_bases, overrides, replaced,
 )
 from .._dtype import FLOATING, WIDER, DType
 from .._storage import TypedStorage, UntypedStorage, allocate, can_be, out_of_host_memory, storage_of_array
@@ -156,7 +156,9 @@ class _TensorMeta(type):
     def __setattr__(cls, name: str, value: Any) -> None:
         """Set an attribute of a class; a ``__torch_function__`` is asked from then on."""
         type.__setattr__(cls, name, value)
-        if name == "__torch_function__" and cls.__base__ is not Methods:
+        if cls.__base__ is Methods:
+            replaced(name, value)
+        elif name == "__torch_function__":
             handler_changed(cls)
 
     def __delattr__(cls, name: str) -> None:

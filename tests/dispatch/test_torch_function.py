@@ -482,3 +482,20 @@ def test_a_mode_sees_creations_with_their_arguments(lib):
     for found in made, creations():
         assert [str(x.dtype).partition(".")[2] for x in found] == ["int64", "int64", "float64", "float32", "int8"]
         assert [tuple(x.shape) for x in found] == [(2, 3), (2,), (3,), (2, 3), (2,)]
+
+
+@pytest.mark.parametrize("name", ["max", "storage"])  # of an operator, and another
+def test_a_method_that_was_replaced_for_a_while_is_itself_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(mindtorch.Tensor, name, lambda self: "replaced")
+
+        class Late(mindtorch.Tensor):
+            """A class that is made meanwhile, and asked."""
+
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                return super().__torch_function__(func, types, args, kwargs or {})
+
+        late = mindtorch.ones(1).as_subclass(Late)
+        assert getattr(late, name)() == "replaced"
+    assert list(getattr(late, name)().reshape(1) if name == "max" else getattr(late, name)()) == [1]
