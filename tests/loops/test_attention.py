@@ -119,3 +119,19 @@ def test_attention_in_blocks_and_its_gradients_agree_with_numpy_and_pytorch(
         for one, other in zip(results, others, strict=True):
             mindtorch.testing.assert_close(one, other, equal_nan=True, rtol=1e-4, atol=2e-5)
             assert one.stride() == other.stride()
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_gradients_without_a_loop_fit_a_forward_pass_by_one(causal: bool, used: set[str], monkeypatch) -> None:
+    monkeypatch.setattr(loops.attention_blocks_backward, "compiled", lambda size: None)
+    given = torch.randn(3, 4, 4, 6, 8, generator=torch.Generator().manual_seed(0)) * 7
+
+    def gradients(t: Any, inputs: Any) -> list[Any]:
+        leaves = [x.clone().requires_grad_() for x in inputs]
+        t.nn.functional.scaled_dot_product_attention(*leaves, is_causal=causal).sum().backward()
+        return [torch.tensor(x.grad.tolist(), dtype=torch.float64) for x in leaves]
+
+    exact, theirs = gradients(torch, given.double()), gradients(torch, given)
+    for found, other, wanted in zip(gradients(mindtorch, port(given, mindtorch)), theirs, exact, strict=True):
+        assert (found - wanted).abs().max() < 4 * (other - wanted).abs().max()
+    assert any("attention" in name for name in used)

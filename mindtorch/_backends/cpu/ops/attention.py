@@ -355,7 +355,7 @@ def flash_backward(grad: Array, query: Array, key: Array, value: Array, out: Arr
     """
     if is_together(query, key) and (attn_mask is None or attn_mask.dtype is query.dtype) and (
             np.abs(logsumexp).max() < SAFE**2):  # otherwise a large shift has rounded the logarithm away
-        return gradients_at_once(grad, query, key, value, out, logsumexp, is_causal, attn_mask, scale)
+        return gradients_at_once(grad, query, key, value, logsumexp, is_causal, attn_mask, scale)
     whole = by_heads(query, key, value, is_causal, attn_mask, scale)
     dtype, shape = whole.query.dtype, whole.query.shape
     grad, out, logsumexp = grad.reshape(shape), out.reshape(shape), logsumexp.reshape(shape[:2])
@@ -412,20 +412,22 @@ def flash_gradients(grad: Array, query: Array, key: Array, value: Array, out: Ar
     return by_loop
 
 
-def gradients_at_once(grad: Array, query: Array, key: Array, value: Array, out: Array, logsumexp: Array,
-                      is_causal: bool, attn_mask: Any, scale: float | None) -> tuple[Array, ...]:
+def gradients_at_once(grad: Array, query: Array, key: Array, value: Array, logsumexp: Array, is_causal: bool,
+                      attn_mask: Any, scale: float | None) -> tuple[Array, ...]:
     """Compute the gradients of ``at_once``."""
     queries, weights = scores_of(scale, query, key, attn_mask)
     weights -= logsumexp[..., None]
     if is_causal:
         weights += above_diagonal(*weights.shape[2:], weights.dtype)
     np.exp(weights, weights)
+    total = np.add.reduce(weights, 3, keepdims=True)
+    weights /= np.where(total > 0, total, 1)  # the forward pass, if by a loop, has rounded large scores otherwise
     grad = np.ascontiguousarray(grad)  # BLAS rejects broadcast arrays
-    along, grad, weights = np.einsum("bnij,bnij->bni", grad, out), by_keys(grad, key), by_keys(weights, key)
+    grad, weights = by_keys(grad, key), by_keys(weights, key)
     of_query, of_key, of_value = [by_position(array.shape, array.dtype) for array in (query, key, value)]
     np.matmul(weights.swapaxes(2, 3), grad, of_value)
     through = np.matmul(grad, value.swapaxes(2, 3), order="C")
-    through -= along.reshape(*through.shape[:3], 1)
+    through -= np.vecdot(through, weights)[..., None]
     through *= weights
     np.matmul(through.swapaxes(2, 3), queries, of_key)
     product = np.matmul(through, key, order="C").reshape(query.shape)
