@@ -11,7 +11,7 @@ LARGE = 1 << 19  #: elements, for which loops are compiled and some are shared b
 SPECIAL = [0.0, -0.0, torch.inf, -torch.inf, torch.nan, 1e-45, -1e-40, 88.7, -88.8, -103.9, 65519.99, 65520.0, 3e38,
            -1e38]
 #: Loops that may run before the one of a test.
-OTHERS = {*[f"{name}_{half}" for name in ("widen", "narrow", "arithmetic") for half in ("float16", "bfloat16")], *[
+OTHERS = {*[f"{name}_{half}" for name in ("widen", "narrow") for half in ("float16", "bfloat16")], *[
     f"{name}_{kind}" for name in (
         "fractional_ends", "remainder", "add_at_rows", "add_at_each", "sum_rows", *loops.elements)
     for kind in ("float32", "float64")], *[f"gather_int{bits}" for bits in (16, 32, 64)]}

@@ -16,7 +16,7 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy._core import umath
+from numpy._core.umath import clip  # type: ignore[attr-defined]  # the ufunc
 from numpy.lib.introspect import opt_func_info
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
@@ -32,8 +32,7 @@ LANES = 16  #: elements of a vector
 QUICK = {np.add, np.subtract, np.multiply, np.divide, np.negative, np.absolute, np.maximum, np.minimum, np.rint,
          np.ceil, np.floor, np.trunc, np.sqrt, np.square, np.reciprocal, np.positive, np.equal, np.not_equal, np.less,
          np.less_equal, np.greater, np.greater_equal, np.isnan, np.isfinite, np.isinf, np.signbit, np.logical_not,
-         np.logical_and, np.logical_or,
-         umath.clip}  # type: ignore[attr-defined]
+         np.logical_and, np.logical_or, clip}
 SIZES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}  #: of LLVM's types, in bytes
 BITS, SINGLE = np.dtype(np.uint16), np.dtype(np.float32)  #: as which chains take half precision, and compute it
 #: Elements that NumPy computes in the time that tracing takes; and ufuncs that a function keeps.
