@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 from math import prod
 from typing import Any
@@ -55,20 +55,19 @@ class Correlation:
             groups)
 
     def looped(self, loop: loops.Loop, samples: int, dtype: Any) -> Callable[..., None] | None:
-        """Return the compiled loop for float32 images of several places, given its arrays; None if BLAS multiplies."""
+        """Return the compiled loop for float32 images of several places; None if BLAS multiplies."""
         if self.flat is not None:
             return self.flat.looped(loop, samples * self.out[0], dtype) if self.skips else None
         size = samples * self.filters[0] * self.length * self.columns.real // PRODUCTS
-        if not self.skips or dtype != np.float32 or prod(self.filters[2:]) == 1 or (
-                self.length < SHORT and self.groups == 1) or size < loop.least:
-            return None
-        if (compiled := loop.compiled(size)) is None:
-            return None
+        pays = prod(self.filters[2:]) > 1 and (self.length >= SHORT or self.groups > 1) and size >= loop.least
+        return loop.compiled(size) if self.skips and dtype == np.float32 and pays else None
+
+    @cached_property
+    def geometry(self) -> list[int]:
+        """The numbers of a loop; lines are images of one line."""
         planes = [-(-n // s) for n, s in zip(self.room, self.stride, strict=True)]
-        lines = len(self.out) == 1  # which are images of one line
-        geometry = [number for sizes in (planes, self.filters[2:], self.padding, self.stride, self.dilation)
-                    for number in (*[int(sizes is not self.padding)] * lines, *sizes)]
-        return lambda *arrays: compiled(*arrays, *geometry)
+        sizes = (planes, 1), (self.filters[2:], 1), (self.padding, 0), (self.stride, 1), (self.dilation, 1)
+        return [number for values, of_line in sizes for number in (*[of_line] * (2 - len(self.out)), *values)]
 
     def images(self, x: Array) -> Array:
         """Return the planes or lines of a loop as images."""
@@ -110,42 +109,52 @@ class Correlation:
 
     def forward(self, large: Array, weight: Array, bias: Array | None) -> Array:
         """Compute ``small``, the correlation of ``large`` with the weight."""
-        matrices = self.matrices(weight)
         result = allocate((len(large), self.filters[0], *self.out), large.dtype)
-        loop = self.looped(loops.correlate, len(large), large.dtype)
-        if loop is not None and self.flat is not None:
-            for i in range(len(large)):
-                made = self.flat.forward(self.planes(large[i:i + 1]), weight.reshape(self.flat.filters), bias)
-                result[i] = made.swapaxes(0, 1)
+        if (loop := self.looped(loops.correlate, len(large), large.dtype)) is not None:
+            self.correlate(loop, large, weight, bias, result, [(0, 1)] * len(self.out))
             return result
-        if loop is not None:
-            images, target, filters = self.images(large), self.images(result), np.ascontiguousarray(matrices)
-            added = NOTHING if bias is None else np.ascontiguousarray(bias)
+        matrices = self.matrices(weight)
 
         def work(at: slice) -> None:
-            if loop is not None:
-                loop(images[at], filters, added, target[at])
-                return
             made = np.matmul(matrices, self.gathered(large[at]))
             self.columns.write(made.reshape(len(made), self.filters[0], self.columns.count), bias, result[at])
 
-        self.each_block(work, len(large), large.itemsize, loop is not None)
+        self.each_block(work, len(large), large.itemsize)
         return result
+
+    def correlate(self, loop: Callable[..., None], large: Array, weight: Array, bias: Array | None, result: Array,
+                  places: list[tuple[int, int]]) -> None:
+        """Write the correlation by a loop into an array, in each dimension from a place on and so many steps apart."""
+        if self.flat is not None:
+            key: Any = (..., *[slice(first, first + (n - 1) * step + 1, step)
+                               for n, (first, step) in zip(self.out, places, strict=True)])
+            for i in range(len(large)):
+                made = self.flat.forward(self.planes(large[i:i + 1]), weight.reshape(self.flat.filters), bias)
+                result[i][key] = made.swapaxes(0, 1)
+            return
+        lines = 2 - len(self.out)
+        geometry = [*self.geometry, *[1] * lines, *self.out, *[0] * lines, *[first for first, _ in places],
+                    *[1] * lines, *[step for _, step in places]]
+        images, target, filters = self.images(large), self.images(result), np.ascontiguousarray(self.matrices(weight))
+        added = NOTHING if bias is None else np.ascontiguousarray(bias)
+        self.each_block(lambda at: loop(images[at], filters, added, target[at], *geometry), len(large), large.itemsize,
+                        True)
 
     def adjoint(self, small: Array, weight: Array) -> Array:
         """Compute ``large``, the adjoint: add each element of ``small`` times the filter to its window."""
         finite = np.isfinite(weight).all()
-        if finite and (turned := self.turned()) is not None:
-            by_group = weight.reshape(self.groups, -1, *weight.shape[1:]).swapaxes(1, 2)
-            flipped = np.flip(by_group, tuple(range(3, by_group.ndim)))
-            return turned.forward(small, np.ascontiguousarray(flipped).reshape(turned.filters), None)
+        if finite and self.turned is not None:
+            return self.turned.forward(small, self.flipped(weight), None)
         if not finite and self.columns.joined:
             return self.of_real_places().adjoint(small, weight)
-        if finite and set(self.dilation) == {1} and 1 < prod(self.stride) <= REMAINDERS and (
-                prod(self.filters[2:]) > prod(self.stride)) and (
-                self.looped(loops.correlate, len(small), small.dtype) is not None):
-            return self.by_remainders(small, weight)
-        matrices, channels = self.matrices(weight).swapaxes(1, 2), self.filters[1] * self.groups
+        channels = self.filters[1] * self.groups
+        if finite and self.remainders is not None and (
+                loop := self.looped(loops.correlate, len(small), small.dtype)) is not None:
+            result = np.zeros((len(small), channels, *self.size), small.dtype)
+            for maps, taps, places in self.remainders:
+                maps.correlate(loop, small, self.flipped(weight[taps]), None, result, places)
+            return result
+        matrices = self.matrices(weight).swapaxes(1, 2)
         result = allocate((len(small), channels, *self.size), small.dtype)
 
         def work(at: slice) -> None:
@@ -161,31 +170,50 @@ class Correlation:
         self.each_block(work, len(small), small.itemsize)
         return result
 
-    def by_remainders(self, small: Array, weight: Array) -> Array:
-        """Compute the adjoint without dilation, by an adjoint without a stride for each remainder of places."""
-        wide = np.zeros((len(small), self.filters[1] * self.groups, *self.room), small.dtype)
-        ones = (1,) * len(self.out)
-        for first in product(*map(range, self.stride)):
-            taps: Any = (..., *[slice(f, None, s) for f, s in zip(first, self.stride, strict=True)])
-            part = np.ascontiguousarray(weight[taps])
-            size = tuple(n + k - 1 for n, k in zip(self.out, part.shape[2:], strict=True))
-            if part.size:
-                maps = Correlation(size, self.out, part.shape, ones, (0,) * len(ones), ones, self.groups)
-                places: Any = (..., *[slice(f, f + (n - 1) * s + 1, s)
-                                      for f, n, s in zip(first, size, self.stride, strict=True)])
-                wide[places] = maps.adjoint(small, part)
-        return np.ascontiguousarray(middle(wide, self.padding, self.size))
-
+    @cached_property
     def turned(self) -> Correlation | None:
-        """Return the adjoint as a correlation with flipped filters; None if there is none, or its columns are many
-        more.
-        """
+        """The adjoint as a correlation with flipped filters; None if there is none, or its columns are many more."""
         padding = tuple(d * (k - 1) - p for d, k, p in zip(self.dilation, self.filters[2:], self.padding, strict=True))
         outputs = self.filters[0] // self.groups
         if not self.single or min(padding) < 0 or outputs > 2 * self.filters[1]:
             return None
         filters = (self.filters[1] * self.groups, outputs, *self.filters[2:])
         return Correlation(self.out, self.size, filters, (1,) * len(padding), padding, self.dilation, self.groups)
+
+    def flipped(self, weight: Array) -> Array:
+        """Return the filters of the adjoint, which takes outputs for inputs."""
+        by_group = weight.reshape(self.groups, -1, *weight.shape[1:]).swapaxes(1, 2)
+        backwards: Any = (..., *[slice(None, None, -1)] * len(self.out))
+        turned = by_group[backwards]
+        return np.ascontiguousarray(turned).reshape(-1, *turned.shape[2:])
+
+    @cached_property
+    def remainders(self) -> list[tuple[Correlation, Any, list[tuple[int, int]]]] | None:
+        """The adjoint without dilation as a correlation for each remainder of places by the strides, with the elements
+        of the filter that it takes, and the first place and step along each dimension; None if there is none, or it
+        does not pay.
+        """
+        kernel, ones = self.filters[2:], (1,) * len(self.out)
+        if set(self.dilation) != {1} or not 1 < prod(self.stride) <= min(REMAINDERS, prod(kernel) - 1):
+            return None
+        found = []
+        for remainder in product(*map(range, self.stride)):
+            sizes, paddings, places = [], [], []
+            for f, s, k, p, n, size in zip(remainder, self.stride, kernel, self.padding, self.out, self.size,
+                                           strict=True):
+                taps, skipped = len(range(f, k, s)), max(0, -((f - p) // s))
+                sizes.append(min(n + taps - 1, (size - 1 + p - f) // s + 1) - skipped)
+                paddings.append(taps - 1 - skipped)
+                places.append((f + s * skipped - p, s))
+            part = tuple([len(range(f, k, s)) for f, s, k in zip(remainder, self.stride, kernel, strict=True)])
+            if min(part) and min(sizes) > 0:
+                if min(paddings) < 0:
+                    return None
+                filters = (self.filters[1] * self.groups, self.filters[0] // self.groups, *part)
+                maps = Correlation(self.out, tuple(sizes), filters, ones, tuple(paddings), ones, self.groups)
+                key = (..., *[slice(f, None, s) for f, s in zip(remainder, self.stride, strict=True)])
+                found.append((maps, key, places))
+        return found
 
     def weigh(self, large: Array, small: Array) -> Array:
         """Compute the gradient of the weight."""
@@ -201,7 +229,7 @@ class Correlation:
         def work(at: slice) -> None:
             if loop is not None:
                 sums[at.start] = np.zeros(self.filters, large.dtype)
-                loop(images[at], grads[at], self.matrices(sums[at.start]))
+                loop(images[at], grads[at], self.matrices(sums[at.start]), *self.geometry)
                 return
             made = np.matmul(self.spread(small[at]), self.gathered(large[at]).swapaxes(2, 3))
             sums[at.start] = made.sum(0).reshape(self.filters)

@@ -110,6 +110,14 @@ def place(image: Any, planes: Any, top: Any, left: Any, down: Any, across: Any) 
                 for j in range(len(line)):
                     target[u64(left + j)] = line[j]
                 continue
+            if across == 2:  # by a number that the compiler knows, it is three times as fast
+                for remainder in range(2):
+                    first = (remainder - left) % 2
+                    target, source = planes[channel, row % down * 2 + remainder, row // down], line[first:]
+                    start = (left + first) // 2
+                    for j in range((len(source) + 1) // 2):
+                        target[u64(start + j)] = source[u64(2 * j)]
+                continue
             for remainder in range(across):
                 first = (remainder - left) % across
                 target = planes[channel, row % down * across + remainder, row // down]
@@ -159,17 +167,20 @@ def correlate_line(filters: Any, source: Any, table: Any, span: Any, target: Any
         j += WIDE if wide else LANES
 
 
-@loop(IMAGES, "float32[:,:,::1]", "float32[::1]", IMAGES, *["int64"] * 10)
+@loop(IMAGES, "float32[:,:,::1]", "float32[::1]", IMAGES, *["int64"] * 16)
 def correlate(x: Any, weight: Any, bias: Any, out: Any, rows: Any, width: Any, kernel: Any, kernel_width: Any, top: Any,
-              left: Any, down: Any, across: Any, apart: Any, aside: Any) -> None:
+              left: Any, down: Any, across: Any, apart: Any, aside: Any, height: Any, length: Any, first_row: Any,
+              first_column: Any, row_step: Any, column_step: Any) -> None:
     """Correlate images (N, C, H, W) with the filters of each group (G, O / G, elements). Padded planes have so many
-    ``rows``, and this ``width``. ``bias`` has O elements, or one that is not read.
+    ``rows``, and this ``width``. ``bias`` has O elements, or one that is not read. Results of this ``height`` and
+    ``length`` are written from ``first_row`` and ``first_column`` on, so many steps apart.
     """
     channels, (groups, outputs) = x.shape[1], weight.shape[:2]
     planes = planes_of(channels, down * across, rows, width)
     places = places_of(planes, kernel, kernel_width, down, across, apart, aside, channels // groups)
-    step, (height, length) = 4 * (channels // groups) * down * across * rows * width, out.shape[2:]
-    joined, apart_lines = np.empty((outputs, max((height - 1) * width + length, LANES)), f32), length >= WIDE
+    step = 4 * (channels // groups) * down * across * rows * width
+    joined = np.empty((outputs, max((height - 1) * width + length, LANES)), f32)
+    apart_lines = length >= WIDE and length == out.shape[3] and height == out.shape[2]
     lines, span, out_down = (height, length, 4 * height * length) if apart_lines else (
         1, joined.shape[1], 4 * joined.shape[1])  # short lines are computed together, with what lies between them
     for n in range(len(x)):
@@ -183,20 +194,24 @@ def correlate(x: Any, weight: Any, bias: Any, out: Any, rows: Any, width: Any, k
                                out_down)
             for i in range(0 if apart_lines else outputs):
                 for row in range(height):
-                    line, source_line = images[i, row], joined[i, row * width:]
-                    for column in range(length):
-                        line[u64(column)] = source_line[u64(column)]
+                    source_line = joined[i, row * width:]
+                    line = images[i, first_row + row * row_step, first_column:]
+                    if column_step == 1:
+                        for column in range(length):
+                            line[u64(column)] = source_line[u64(column)]
+                    else:
+                        for column in range(length):
+                            line[u64(column * column_step)] = source_line[u64(column)]
         if len(bias) == out.shape[1]:
             for channel in range(out.shape[1]):
                 added = bias[channel]
-                for row in range(height):
+                for row in range(out.shape[2]):
                     line = out[n, channel, row]
-                    for column in range(length):
+                    for column in range(out.shape[3]):
                         line[u64(column)] += added
 
 
-#: Elements of the planes of samples that are multiplied together, unless that are fewer vectors than repay adding up.
-MOST, LEAST = 1 << 17, 1 << 6
+VECTORS = 1 << 6  #: of samples that are multiplied together, of which the rows of a tile stay in the nearest cache
 
 
 @loop(IMAGES, IMAGES, "float32[:,:,::1]", *["int64"] * 10)
@@ -206,7 +221,7 @@ def weigh(x: Any, grad: Any, out: Any, rows: Any, width: Any, kernel: Any, kerne
     channels, (groups, outputs, count), (height, length) = x.shape[1], out.shape, grad.shape[2:]
     size = channels * down * across * rows * width
     vectors = ((height - 1) * width + length + LANES - 1) // LANES
-    most = max(1, min(len(x), max(MOST // size, LEAST // vectors)))
+    most = max(1, min(len(x), VECTORS // vectors))
     planes = planes_of(most * channels, down * across, rows, width)
     places = places_of(planes, kernel, kernel_width, down, across, apart, aside, channels // groups)
     spread = np.zeros((groups * outputs, most, vectors * LANES), f32)  # lines at the planes' steps
