@@ -22,12 +22,13 @@ def numba() -> None:
 
 @pytest.fixture
 def by_numpy(monkeypatch):
-    """Return a function that runs another while no loop is compiled."""
+    """Return a function that runs another while no loop is compiled, without the plans of other calls."""
     def run(call):
         with monkeypatch.context() as patched:
             patched.setattr(Loop, "compiled", lambda self, size: None)
             patched.setattr(Loop, "ufunc", lambda self, size, numbers=(): None)
             patched.setattr(Chained, "ufunc", lambda self, *call: None)
+            patched.setattr(Plans, "get", lambda self, key, default=None: default, raising=False)
             return call()
 
     return run
@@ -61,15 +62,19 @@ def used(monkeypatch):
 @pytest.fixture
 def agree(by_numpy):
     """Return a function that compares a program's results by loops with those by NumPy and by PyTorch, and returns
-    them. ``scaled`` tolerates a part of the largest element.
+    them. ``scaled`` tolerates a part of the largest element. Of half precision, in which PyTorch adds some sums, it
+    computes in float32.
     """
     def compare(call: Any, *given: Any, scaled: bool = False) -> list[Any]:
         mine = port(given, mindtorch)
         results = call(mindtorch, *mine)
-        for others in (by_numpy(lambda: call(mindtorch, *mine)), port(call(torch, *given), mindtorch)):
+        wide = [x.float() if isinstance(x, torch.Tensor) and x.dtype.itemsize == 2 else x for x in given]
+        for others in (by_numpy(lambda: call(mindtorch, *mine)), port(call(torch, *wide), mindtorch)):
             for result, other in zip(results, others, strict=True):
-                mindtorch.testing.assert_close(result, other, equal_nan=True, rtol=1e-4,
-                                               atol=1e-4 * (float(other.abs().max()) if scaled else 1))
+                part = 4 * mindtorch.finfo(result.dtype).eps if result.dtype.itemsize == 2 else 1e-4
+                largest = float(other.nan_to_num(0, 0, 0).abs().max()) if scaled else 1
+                mindtorch.testing.assert_close(result, other.to(result.dtype), equal_nan=True, rtol=part,
+                                               atol=part * largest)
         return results
 
     return compare

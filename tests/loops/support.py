@@ -40,7 +40,7 @@ def again(call: Any, *args: Any) -> Any:
 
 def normalised(t: Any, x: Any, affine: bool, same: bool) -> list[Any]:
     """Lines normalised, and the gradients; ``same`` for each line or not."""
-    x, weight, bias = (part.detach().clone().requires_grad_() for part in (lines(x) * 2 + 9, x[:640], x[640:1280]))
+    x, weight, bias = (part.detach().clone().requires_grad_() for part in (lines(x), x[:640], x[640:1280]))
     out = t.nn.functional.layer_norm(x, (640,), *([weight, bias] if affine else []))
-    (out.sum() if same else (out * lines(x.reshape(-1).detach())).sum()).backward()
+    (out.sum() if same else (out * lines(x.reshape(-1).detach()).sin()).sum()).backward()
     return [out.detach(), x.grad, *([weight.grad, bias.grad] if affine else [])]

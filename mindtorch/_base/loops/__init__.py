@@ -251,12 +251,14 @@ gelu, gelu_backward, softmax, log_softmax, softmax_backward, log_softmax_backwar
     Loop(name, least=SOME) for name in (
         "gelu", "gelu_backward", "softmax", "log_softmax", "softmax_backward", "log_softmax_backward"))
 #: Which models call several times a layer, also for the few numbers of each token.
-normalise, normalise_backward = Loop("normalise", least=FEW), Loop("normalise_backward", least=FEW)
-scale_channels = Loop("scale_channels", True)
+normalise, normalise_backward = (
+    ByDType(name, kinds="fdeE", least=FEW) for name in ("normalise", "normalise_backward"))
+layer_norm, layer_norm_backward = (
+    ByDType(name, kinds="fdeE", least=FEW << 1) for name in ("layer_norm", "layer_norm_backward"))
+scale_channels = ByDType("scale_channels", True, "fdeE")
 lstm_steps, lstm_steps_backward, gru_steps = (
     Loop(name, least=SOME, wide=True) for name in ("lstm_steps", "lstm_steps_backward", "gru_steps"))
 add_paths = Loop("add_paths", waits=True)
-layer_norm, layer_norm_backward = Loop("layer_norm", least=FEW << 1), Loop("layer_norm_backward", least=FEW << 1)
 softmax_down, log_softmax_down = Loop("softmax_down"), Loop("log_softmax_down")
 softmax_backward_down, log_softmax_backward_down = Loop("softmax_backward_down"), Loop("log_softmax_backward_down")
 gather, gather_down, pad_rows = (ByDType(name, True, "bhil") for name in ("gather", "gather_down", "pad_rows"))

@@ -61,32 +61,42 @@ def affine(x: Array, weight: Any, bias: Any, groups: Groups) -> Array:
     return x
 
 
-def looped(loop: loops.Loop, groups: Groups, x: Array, *parameters: Any) -> tuple[Any, tuple[int, ...]] | None:
-    """Return the compiled loop, and the shape in which it takes float32 arrays in groups of channels, or None."""
-    if x.dtype != np.float32 or not x.size or any(
-            given is not None and (given.dtype != x.dtype or not given.flags.c_contiguous) for given in parameters):
+def bits(x: Array) -> Array:
+    """Return a contiguous array as loops take it: the bits of half precision."""
+    return x.view(np.uint16) if is_half(x) else x
+
+
+def looped(loop: loops.ByDType, groups: Groups, x: Array, *parameters: Any) -> tuple[Any, tuple[int, ...]] | None:
+    """Return the compiled loop, and the shape in which it takes contiguous arrays in groups of channels, or None."""
+    if not x.size or (len(groups.affine) < 4 and groups.over[0] != 0) or any(
+            given is not None and (given.dtype != opmath(x.dtype) or not given.flags.c_contiguous)
+            for given in parameters) or (compiled := loop.compiled(x.size, x)) is None:
         return None
-    compiled = loop.compiled(x.size)
-    if compiled is None or (len(groups.affine) < 4 and groups.over[0] != 0):
-        return None
+    return compiled, shape_of(groups)
+
+
+def shape_of(groups: Groups) -> tuple[int, ...]:
+    """Return samples, groups that share moments, channels of each, and the places of a channel, as loops take them."""
     samples, channels, *places = groups.shape
-    return compiled, (samples, channels, 1, prod(places)) if groups.over[0] == 0 else (1, samples * channels, *places)
+    return (samples, channels, 1, prod(places)) if groups.over[0] == 0 else (1, samples * channels, *places)
 
 
-def of_affine(weight: Any, bias: Any, groups: Groups) -> tuple[Array, Array]:
-    """Return weight and bias in float32; without them, ones and zeros."""
+def of_affine(weight: Any, bias: Any, groups: Groups, dtype: np.dtype) -> tuple[Array, Array]:
+    """Return weight and bias; without them, ones and zeros."""
     count = prod(groups.affine)
-    return (np.ones(count, np.float32) if weight is None else weight.reshape(-1),
-            np.zeros(count, np.float32) if bias is None else bias.reshape(-1))
+    return (np.ones(count, dtype) if weight is None else weight.reshape(-1),
+            np.zeros(count, dtype) if bias is None else bias.reshape(-1))
 
 
 def with_moments(x: Array, weight: Any, bias: Any, groups: Groups, eps: float) -> tuple[Array, Array, Array, Array]:
     """Return the normalised input, the means, the variances, and the reciprocals of the standard deviations."""
+    weight, bias = to_opmath(weight), to_opmath(bias)
+    x = np.ascontiguousarray(x)
     if (found := looped(loops.normalise, groups, x, weight, bias)) is not None:
         loop, shape = found
-        out, count = allocate(x.shape, x.dtype), shape[1]
-        middle, spread, rstd = (np.empty(count, x.dtype) for _ in range(3))
-        loop(np.ascontiguousarray(x).reshape(shape), *of_affine(weight, bias, groups), eps, out.reshape(shape), middle,
+        out, count, wide = allocate(x.shape, x.dtype), shape[1], opmath(x.dtype)
+        middle, spread, rstd = (np.empty(count, wide) for _ in range(3))
+        loop(bits(x).reshape(shape), *of_affine(weight, bias, groups, wide), eps, bits(out).reshape(shape), middle,
              spread, rstd)
         return out, middle, spread, rstd
     centred, middle, spread = moments(seen(x, groups.shape), groups)
@@ -143,7 +153,7 @@ class Few:
         if self.parts is None:
             return rows.reshape(self.outer)
         samples, channels, each = self.parts
-        return rows.reshape(channels, samples, each).swapaxes(0, 1).reshape(self.outer)
+        return rows.reshape(channels, samples, each).swapaxes(0, 1).copy().reshape(self.outer)
 
     def scaled(self, x: Array, weight: Any, bias: Any = None) -> Array:
         """Multiply rows by the weight and add the bias, in place."""
@@ -206,14 +216,15 @@ def gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, gr
     """Return the requested gradients of input, weight and bias; with ``fixed``, through constant moments."""
     shape, is_rounded = x.shape, middle is not None and middle.dtype.itemsize == 2
     if is_half(x):
-        grad, x, middle, rstd, weight = map(to_opmath, (grad, x, middle, rstd, weight))
+        middle, rstd, weight = map(to_opmath, (middle, rstd, weight))
+    x = np.ascontiguousarray(x)
     if mask[0] and grad.dtype == x.dtype and (
             by_loop := looped(loops.normalise_backward, groups, x, middle, rstd, weight)) is not None:
         loop, lines = by_loop
-        of_input, (factor, of_bias) = allocate(shape, x.dtype), of_affine(weight, None, groups)
+        of_input, (factor, of_bias) = allocate(shape, x.dtype), of_affine(weight, None, groups, opmath(x.dtype))
         of_weight = np.zeros_like(of_bias)
-        loop(np.ascontiguousarray(grad).reshape(lines), np.ascontiguousarray(x).reshape(lines), middle.reshape(-1),
-             rstd.reshape(-1), factor, of_input.reshape(lines), of_weight, of_bias, fixed, is_rounded)
+        loop(bits(np.ascontiguousarray(grad)).reshape(lines), bits(x).reshape(lines), middle.reshape(-1),
+             rstd.reshape(-1), factor, bits(of_input).reshape(lines), of_weight, of_bias, fixed, is_rounded)
         return [of_input, of_weight if mask[1] else None, of_bias if mask[2] else None]
     grad, x = seen(grad, groups.shape), seen(x, groups.shape)
     middle, rstd = seen(middle, groups.moments), seen(rstd, groups.moments)
@@ -246,9 +257,8 @@ def of_channels(x: Array, weight: Any, bias: Any, running_mean: Any, running_var
         out = seen(x, groups.shape) - middle
         out *= reciprocal(spread, eps)
         return affine(out, weight, bias, groups), np.empty(0, x.dtype), np.empty(0, x.dtype)
-    half, wide = x.dtype.itemsize == 2, to_opmath(x)
-    by = None if half else weight, None if half else bias
-    out, middle, spread, rstd = with_moments(wide, *by, groups, eps)
+    half = is_half(x)
+    out, middle, spread, rstd = with_moments(x, None if half else weight, None if half else bias, groups, eps)
     unbiased = spread * np.asarray(groups.elements, spread.dtype) / np.asarray(groups.elements - 1, spread.dtype)
     for running, batch in ((running_mean, middle), (running_var, unbiased)):
         if running is not None:
@@ -256,7 +266,7 @@ def of_channels(x: Array, weight: Any, bias: Any, running_mean: Any, running_var
     if half:  # saved moments are rounded, and PyTorch normalises by them
         saved = next((given.dtype for given in (weight, bias, running_mean, running_var) if given is not None), x.dtype)
         middle, rstd = middle.reshape(-1).astype(saved), rstd.reshape(-1).astype(saved)
-        out = scaled(wide, *map(to_opmath, (weight, bias, middle, rstd)))
+        out = scaled(x, *map(to_opmath, (weight, bias, middle, rstd)))
     return out, middle.reshape(-1), rstd.reshape(-1)
 
 
@@ -299,23 +309,23 @@ def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, runni
     return by_batch
 
 
-def by_loop(x: Array, groups: Groups, eps: float, *parameters: Any) -> Callable[..., tuple[Array, ...]] | None:
-    """Prepare ``with_moments`` of float32 numbers that are not many, by the loop, and the conversion of half precision;
-    None if there is no loop.
+def by_loop(x: Array, groups: Groups, eps: float, *parameters: Any,
+            alone: bool = False) -> Callable[..., tuple[Array, ...]] | None:
+    """Prepare ``with_moments`` of numbers that are not many, by the loop, or of the moments ``alone``; of half
+    precision with parameters in float32. None if there is no loop.
     """
-    single, outer = loops.SINGLE, x.shape
-    if not (is_half(x) or x.dtype is single) or not 0 < x.size < LARGE or any(
-            values is not None and not values.flags.c_contiguous for values in parameters) or (
-            loop := loops.normalise.compiled(x.size)) is None:
+    outer, narrow, wide = x.shape, x.dtype, opmath(x.dtype)
+    if not 0 < x.size < LARGE or any(values is not None and not values.flags.c_contiguous for values in parameters) or (
+            loop := loops.normalise.compiled(x.size, np.ascontiguousarray(x))) is None:
         return None
-    samples, channels, *places = groups.shape
-    shape = (samples, channels, 1, prod(places)) if groups.over[0] == 0 else (1, samples * channels, *places)
-    one, zero = of_affine(None, None, groups)
+    shape = shape_of(groups)
+    into, (one, zero) = (0, *shape[1:]) if alone else shape, of_affine(None, None, groups, wide)
 
     def run(x: Array, weight: Any, bias: Any) -> tuple[Array, ...]:
-        out, middle, spread, rstd = np.empty(outer, single), *[np.empty(shape[1], single) for _ in range(3)]
-        loop(np.ascontiguousarray(x, single).reshape(shape), one if weight is None else weight,
-             zero if bias is None else bias, eps, out.reshape(shape), middle, spread, rstd)
+        out, middle, spread, rstd = np.empty(0 if alone else outer, narrow), *[
+            np.empty(shape[1], wide) for _ in range(3)]
+        loop(bits(np.ascontiguousarray(x)).reshape(shape), one if weight is None else weight,
+             zero if bias is None else bias, eps, bits(out).reshape(into), middle, spread, rstd)
         return out, middle, spread, rstd
 
     return run
@@ -328,28 +338,28 @@ def singles(*arrays: Any) -> list[Any]:
 
 def trained(x: Array, given: tuple[Any, ...], momentum: float, eps: float) -> Callable[..., tuple[Array, ...]] | None:
     """Prepare the normalisation of few channels in training by the loop, if there is one."""
-    single, channels, saved = loops.SINGLE, x.shape[1], next(
+    half, channels, saved = is_half(x), x.shape[1], next(
         (values.dtype for values in given if values is not None), x.dtype)
     if any(values is not None and (values.dtype is not saved or values.size != channels) for values in given) or (
-            normal := by_loop(x, by_channel(x.shape), eps, *given)) is None:
+            normal := by_loop(x, by_channel(x.shape), eps, *given, alone=half)) is None:
         return None
-    half, count = is_half(x), np.asarray(x.size // channels, single)
-    kept, new, unbiased = (np.asarray(value, single) for value in (1 - momentum, momentum, count / (count - 1)))
+    wide = opmath(x.dtype)
+    count = np.asarray(x.size // channels, wide)
+    kept, new, unbiased = (np.asarray(value, wide) for value in (1 - momentum, momentum, count / (count - 1)))
 
     def move(running: Array, batch: Array) -> None:
-        moved = singles(running)[0] * kept
+        moved = (singles(running)[0] if half else running) * kept
         running[...] = np.add(moved, batch * new, moved)
 
     def run(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any) -> tuple[Array, ...]:
-        wide = as_dtype(x, single) if half else x
-        out, middle, spread, rstd = normal(wide, None, None) if half else normal(x, weight, bias)
+        out, middle, spread, rstd = normal(x, None, None) if half else normal(x, weight, bias)
         if running_mean is not None:
             move(running_mean, middle)
         if running_var is not None:
             move(running_var, spread * unbiased)
         if half:  # saved moments are rounded, and PyTorch normalises by them
             middle, rstd = middle.astype(saved), rstd.astype(saved)
-            out = as_dtype(scaled(wide, *singles(weight, bias, middle, rstd)), x.dtype)
+            out = scaled(x, *singles(weight, bias, middle, rstd))
         return out, middle, rstd
 
     return run
@@ -361,34 +371,36 @@ def by_running(channels: int, eps: float, narrow: Any) -> Callable[..., tuple[Ar
     least, one = np.full(channels, eps, dtype), np.ones(channels, dtype)
 
     def run(*arrays: Any) -> tuple[Array, ...]:
-        x, weight, bias, middle, spread = map(to_opmath, arrays) if dtype is not narrow else arrays
+        x, weight, bias, middle, spread = (arrays[0], *map(to_opmath, arrays[1:])) if dtype is not narrow else arrays
         out = scaled(x, weight, bias, middle, one / np.sqrt(spread + least))
-        return as_dtype(out, narrow) if dtype is not narrow else out, np.empty(0, dtype), np.empty(0, dtype)
+        return out, np.empty(0, dtype), np.empty(0, dtype)
 
     return run
 
 
 def scaled(x: Array, weight: Any, bias: Any, middle: Array, rstd: Array) -> Array:
-    """Normalise channels by these moments: as in ATen, one product and one sum."""
+    """Normalise channels by these moments: as in ATen, one product and one sum; of half precision in float32."""
     scale = rstd if weight is None else rstd * weight.reshape(-1)
     shift = middle * scale
     shift = -shift if bias is None else bias.reshape(-1) - shift
-    if (loop := loops.scale_channels.taking(x, scale, shift)) is not None:
+    if (loop := loops.scale_channels.compiled(x.size, x)) is not None:
         out, lines = allocate(x.shape, x.dtype), (*x.shape[:2], prod(x.shape[2:]))
-        loop(x.reshape(lines), scale, shift, out.reshape(lines))
-    else:
-        line = (-1, *[1] * (x.ndim - 2))
-        out = x * scale.reshape(line)
-        np.add(out, shift.reshape(line), out)
-    return out
+        loop(bits(x).reshape(lines), scale, shift, bits(out).reshape(lines))
+        return out
+    line = (-1, *[1] * (x.ndim - 2))
+    out = to_opmath(x) * scale.reshape(line)
+    np.add(out, shift.reshape(line), out)
+    return as_dtype(out, x.dtype) if is_half(x) else out
 
 
 @partial(Prepared, count=5)
 def batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
                eps: float, cudnn_enabled: bool) -> Callable[..., Array] | None:
-    """Prepare ``native_batch_norm`` that moves no running moments, for callers that drop the batch's."""
+    """Prepare ``native_batch_norm`` for callers that drop the batch's moments. Its result is always new and contiguous:
+    no other function computes it anew, which would move the running moments twice.
+    """
     given = (weight, bias, running_mean, running_var)
-    if (training and (running_mean is not None or running_var is not None)) or x.ndim < 2 or not x.size or not (
+    if (running_mean is None) != (running_var is None) or x.ndim < 2 or not x.size or not (
             x.dtype.char in "fd" or is_half(x)) or any(
             values is not None and (values.dtype is not x.dtype or values.shape != x.shape[1:2]) for values in given):
         return None
@@ -403,7 +415,8 @@ def instance_norm(x: Array, weight: Any, bias: Any, running_mean: Any, running_v
                   momentum: float, eps: float, cudnn_enabled: bool) -> Callable[..., Array] | None:
     """Prepare ``batch_norm`` of one sample that has the channels of all."""
     if not use_input_stats or x.ndim < 3 or not x.flags.c_contiguous or any(
-            values is not None and values.shape != x.shape[1:2] for values in (weight, bias)):
+            values is not None and values.shape != x.shape[1:2] for values in (weight, bias)) or any(
+            running is not None for running in (running_mean, running_var)):  # which the composite copies and writes
         return None
     batch, shape, together = len(x), x.shape, (1, x.shape[0] * x.shape[1], *x.shape[2:])
     if together[1] == x.size:  # which the operators refuse in training
@@ -461,7 +474,7 @@ def each_rows(work: Callable[[slice], None], x: Array, size: int = BLOCK) -> Non
 
 def in_line(values: Any, number: int, x: Array) -> Array:
     """Return weight or bias as a contiguous array; without them, one filled with a number."""
-    return np.full(x.shape[1], number, x.dtype) if values is None else (
+    return np.full(x.shape[1], number, opmath(x.dtype)) if values is None else (
         values if values.flags.c_contiguous else values.copy())
 
 
@@ -475,12 +488,13 @@ def pairs(first: Any, second: Any, block: Array) -> Array:
 
 
 def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array, Array, Array]:
-    """Normalise rows of one dtype, float32 or float64, as ``normalised`` does."""
+    """Normalise rows of one dtype, float32 or float64, as ``normalised`` does; of half precision by a loop only."""
     rows, columns = x.shape
-    out, middle, rstd = allocate(x.shape, x.dtype), np.empty(rows, x.dtype), np.empty(rows, x.dtype)
-    if (loop := loops.layer_norm.taking(x)) is not None:
-        factor, shift = in_line(weight, 1, x), in_line(bias, 0, x)
-        each_rows(lambda at: loop(x[at], factor, shift, eps, out[at], middle[at], rstd[at]), x, LARGE)
+    wide = opmath(x.dtype)
+    out, middle, rstd = allocate(x.shape, x.dtype), np.empty(rows, wide), np.empty(rows, wide)
+    if (loop := loops.layer_norm.compiled(x.size, x)) is not None:
+        factor, shift, given, into = in_line(weight, 1, x), in_line(bias, 0, x), bits(x), bits(out)
+        each_rows(lambda at: loop(given[at], factor, shift, eps, into[at], middle[at], rstd[at]), x, LARGE)
         return out, middle, rstd
     part = x.dtype.type(1 / columns)
     parts = np.full(columns, part)
@@ -518,7 +532,7 @@ def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array
 def row_gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, mask: Any) -> list[Any]:
     """Compute ``gradients`` for rows as ``normalised_rows`` takes them."""
     columns = x.shape[1]
-    if mask[0] and (loop := loops.layer_norm_backward.taking(x, middle, rstd)) is not None:
+    if mask[0] and (loop := loops.layer_norm_backward.compiled(x.size, x)) is not None:
         return gradients_by_loop(loop, grad, x, middle, rstd, in_line(weight, 1, x), mask)
     part, factor = x.dtype.type(1 / columns), np.ones(columns, x.dtype) if weight is None else weight
     parts = factor * part
@@ -565,15 +579,16 @@ def gradients_by_loop(loop: Any, grad: Array, x: Array, middle: Array, rstd: Arr
     """Compute ``row_gradients`` by a compiled loop."""
     of_input = allocate(x.shape, x.dtype)
     sums: dict[int, list[Array]] = {}
-    grad = np.ascontiguousarray(grad if grad.strides[0] else grad[:1])  # a single row if all are the same
+    grad = bits(np.ascontiguousarray(grad if grad.strides[0] else grad[:1]))  # a single row if all are the same
+    lines, into = bits(x), bits(of_input)
     if x.size < BLOCK:
         of_weight, of_bias = np.zeros_like(weight), np.zeros_like(weight)
-        loop(grad, x, middle, rstd, weight, of_input, of_weight, of_bias)
+        loop(grad, lines, middle, rstd, weight, into, of_weight, of_bias)
         return [of_input, of_weight if mask[1] else None, of_bias if mask[2] else None]
 
     def work(at: slice) -> None:
         sums[at.start] = [np.zeros_like(weight), np.zeros_like(weight)]
-        loop(grad[at] if len(grad) > 1 else grad, x[at], middle[at], rstd[at], weight, of_input[at], *sums[at.start])
+        loop(grad[at] if len(grad) > 1 else grad, lines[at], middle[at], rstd[at], weight, into[at], *sums[at.start])
 
     each_rows(work, x, LARGE)
     return wanted_of(mask, of_input, sums)
@@ -596,36 +611,46 @@ def centred(block: Array, mean: Array, scale: Array) -> tuple[Array, Array, Arra
 
 def plain_rows(x: Array, weight: Any, *others: Any) -> bool:
     """Return True if rows are long enough and of one dtype that BLAS has."""
-    return x.size > 0 and x.shape[-1] >= SHORT and x.dtype.kind == "f" and x.dtype.itemsize >= 4 and all(
+    return x.size > 0 and x.shape[-1] >= SHORT and x.dtype.char in "fd" and all(
         given is None or given.dtype == x.dtype for given in (weight, *others))
+
+
+def loop_of_rows(loop: loops.ByDType, x: Array, columns: int, *others: Array) -> Any:
+    """Return the compiled loop of rows that are long enough, or None."""
+    return loop.compiled(x.size, x, *others) if x.size > 0 and SHORT <= columns < LONG else None
 
 
 @partial(Prepared, count=4)
 def native_layer_norm(x: Array, shape: Any, weight: Any, bias: Any, eps: float,
                       alone: bool = False) -> Callable[..., Any]:
     """Prepare the normalisation and its moments; without these if it is wanted ``alone``."""
-    if is_half(x):
+    groups, half, wide = by_row(x.shape, len(shape)), is_half(x), opmath(x.dtype)
+    each = (*x.shape[:x.ndim - len(shape)], *(1,) * len(shape))
+    loop = loop_of_rows(loops.layer_norm, x, groups.shape[1]) if all(
+        given is None or given.dtype in (x.dtype, wide) for given in (weight, bias)) else None
+    if half and loop is None:
         inner = native_layer_norm.prepare(to_opmath(x), shape, to_opmath(weight), to_opmath(bias), eps, alone)
         assert inner is not None
         return lambda x, shape, weight=None, bias=None: narrowed(
             inner(to_opmath(x), shape, *map(to_opmath, (weight, bias))), x)
-    groups = by_row(x.shape, len(shape))
-    each = (*x.shape[:x.ndim - len(shape)], *(1,) * len(shape))
     few = Few.of(groups, eps, x, weight, bias)
-    by_lines = plain_rows(x, weight, bias) and groups.shape[1] < LONG
-    loop = loops.layer_norm.taking(x) if by_lines else None
+    by_lines = loop is not None or (plain_rows(x, weight, bias) and groups.shape[1] < LONG)
     if few is not None and loop is None:  # in programs, loops begin at fewer elements
         short = few.normalised if alone else few.with_moments(each)
         return lambda x, shape, weight=None, bias=None: short(x, weight, bias)
     if loop is not None and x.size < BLOCK:
         outer, rows, dtype = x.shape, groups.shape, x.dtype
-        factor, shift = (np.full(rows[1], number, dtype) for number in (1, 0))  # without weight or bias
+        factor, shift = (np.full(rows[1], number, wide) for number in (1, 0))  # without weight or bias
 
         def at_once(x: Array, shape: Any, weight: Any = None, bias: Any = None) -> Any:
-            out, middle = np.empty(outer, dtype), np.empty(each, dtype)
-            rstd = middle if alone else np.empty(each, dtype)  # without a reader, one takes the place of both
+            out, middle = np.empty(outer, dtype), np.empty(each, wide)
+            rstd = middle if alone else np.empty(each, wide)  # without a reader, one takes the place of both
+            into = out
+            if half:
+                x, into = x.view(np.uint16), out.view(np.uint16)
+                weight, bias = singles(weight, bias)
             loop(x.reshape(rows), factor if weight is None else weight, shift if bias is None else bias, eps,
-                 out.reshape(rows), middle, rstd)
+                 into.reshape(rows), middle, rstd)
             return out if alone else (out, middle, rstd)
 
         if all(given is None or given.flags.c_contiguous for given in (weight, bias)):
@@ -633,7 +658,7 @@ def native_layer_norm(x: Array, shape: Any, weight: Any, bias: Any, eps: float,
 
     def run(x: Array, shape: Any, weight: Any = None, bias: Any = None) -> Any:
         if by_lines:
-            weight, bias = [None if given is None else given.reshape(-1) for given in (weight, bias)]
+            weight, bias = [None if given is None else to_opmath(given.reshape(-1)) for given in (weight, bias)]
             out, middle, rstd = normalised_rows(x.reshape(groups.shape), weight, bias, eps)
             out = out.reshape(x.shape)
         else:
@@ -661,18 +686,23 @@ def narrowed(found: Any, like: Array) -> Any:
 @partial(Prepared, count=7)
 def native_layer_norm_backward(grad: Array, x: Array, shape: Any, middle: Array, rstd: Array, weight: Any, bias: Any,
                                mask: Any) -> Callable[..., list[Any]]:
-    groups = by_row(x.shape, len(shape))
-    by_lines = plain_rows(x, weight, grad) and groups.shape[1] < LONG
+    groups, half, wide = by_row(x.shape, len(shape)), is_half(x), opmath(x.dtype)
+    loop = loop_of_rows(loops.layer_norm_backward, x, groups.shape[1]) if mask[0] and grad.dtype == x.dtype and all(
+        given is None or given.dtype in (x.dtype, wide) for given in (weight, middle, rstd)) else None
+    by_lines = loop is not None or (plain_rows(x, weight, grad) and groups.shape[1] < LONG)
     few = Few.of(groups, 0, x, grad, weight, middle, rstd)
-    if by_lines and mask[0] and x.size < BLOCK and grad.flags.c_contiguous and (
-            weight is None or weight.flags.c_contiguous) and (
-            loop := loops.layer_norm_backward.taking(x, middle, rstd)) is not None:
+    if loop is not None and x.size < BLOCK and all(
+            given is None or given.flags.c_contiguous for given in (grad, weight, middle, rstd)):
         outer, rows, dtype = x.shape, groups.shape, x.dtype
-        ones = np.ones(rows[1], dtype)  # without weight
+        ones = np.ones(rows[1], wide)  # without weight
 
         def at_once(grad: Array, x: Array, shape: Any, middle: Array, rstd: Array, weight: Any, bias: Any) -> list[Any]:
-            of_input, of_weight, of_bias = np.empty(rows, dtype), np.zeros(shape, dtype), np.zeros(shape, dtype)
-            loop(grad.reshape(rows), x.reshape(rows), middle, rstd, ones if weight is None else weight, of_input,
+            of_input, of_weight, of_bias = np.empty(rows, dtype), np.zeros(shape, wide), np.zeros(shape, wide)
+            into = of_input
+            if half:
+                grad, x, into = grad.view(np.uint16), x.view(np.uint16), of_input.view(np.uint16)
+                middle, rstd, weight = singles(middle, rstd, weight)
+            loop(grad.reshape(rows), x.reshape(rows), middle, rstd, ones if weight is None else weight, into,
                  of_weight, of_bias)
             return [of_input.reshape(outer), of_weight if mask[1] else None, of_bias if mask[2] else None]
 
@@ -682,8 +712,9 @@ def native_layer_norm_backward(grad: Array, x: Array, shape: Any, middle: Array,
         if few is not None:
             found = few.gradients(grad, x, middle, rstd, weight, mask)
         elif by_lines:
-            found = row_gradients(grad.reshape(groups.shape), x.reshape(groups.shape), middle.reshape(-1),
-                                  rstd.reshape(-1), None if weight is None else weight.reshape(-1), mask)
+            means, scales, factor = map(to_opmath, (middle.reshape(-1), rstd.reshape(-1),
+                                                    None if weight is None else weight.reshape(-1)))
+            found = row_gradients(grad.reshape(groups.shape), x.reshape(groups.shape), means, scales, factor, mask)
             found[0] = None if found[0] is None else found[0].reshape(x.shape)
         else:
             found = gradients(grad, x, middle, rstd, weight, groups, mask)
@@ -729,23 +760,24 @@ def native_group_norm(x: Array, weight: Any, bias: Any, n: int, c: int, hxw: int
         half, narrow = is_half(x), x.dtype
 
         def by_groups(x: Array, weight: Any, bias: Any) -> tuple[Array, Array, Array]:
-            out, middle, _, rstd = normal(*singles(x, weight, bias)) if half else normal(x, weight, bias)
             if half:
-                out, middle, rstd = out.astype(narrow), middle.astype(narrow), rstd.astype(narrow)
+                weight, bias = singles(weight, bias)
+            out, middle, _, rstd = normal(x, weight, bias)
+            if half:
+                middle, rstd = middle.astype(narrow), rstd.astype(narrow)
             return out, middle.reshape(n, group), rstd.reshape(n, group)
 
         return by_groups
-    if is_half(x):
-        inner = native_group_norm.prepare(*map(to_opmath, (x, weight, bias)), n, c, hxw, group, eps)
-        assert inner is not None
-        return lambda x, weight, bias: narrowed(inner(*map(to_opmath, (x, weight, bias))), x)
 
     def run(x: Array, weight: Any, bias: Any) -> tuple[Array, Array, Array]:
         out, middle, rstd = normalised(x, weight, bias, groups, eps)
-        return out, middle.reshape(n, group), rstd.reshape(n, group)
+        return as_dtype(out, x.dtype), middle.reshape(n, group), rstd.reshape(n, group)
 
-    few = Few.of(groups, eps, x, weight, bias)
-    return run if few is None else few.with_moments((n, group))
+    few = Few.of(groups, eps, *map(to_opmath, (x, weight, bias)))
+    if few is None:
+        return run
+    normal_of_few = few.with_moments((n, group))
+    return (lambda *arrays: narrowed(normal_of_few(*map(to_opmath, arrays)), x)) if is_half(x) else normal_of_few
 
 
 @partial(Prepared, count=4)
