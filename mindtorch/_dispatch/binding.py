@@ -436,11 +436,13 @@ def check_countable(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], me
                         'error "Overflow when unpacking long long') from None
 
 
-def _self_place(name: str) -> int:
-    """Return the position of ``self`` among a packet's parameters."""
+def _place(name: str, end: str) -> int:
+    """Return the position of the parameter among a packet's that is written with this end; 0 if there is none."""
     text = registry.packets[name][0].text
+    if end not in text:
+        return 0
     parameters = text[text.index("(") + 1:text.rindex(") ->")].split(", ")
-    return next((i for i, parameter in enumerate(parameters) if parameter.endswith(" self")), 0)
+    return next((i for i, parameter in enumerate(parameters) if parameter.endswith(end)), 0)
 
 
 def _as_method(function: Callable[..., Any], place: int) -> Callable[..., Any]:
@@ -452,6 +454,19 @@ def _as_method(function: Callable[..., Any], place: int) -> Callable[..., Any]:
         return function(*args[:place], self, *args[place:], **kwargs)
 
     return method
+
+
+def _unreduced(function: Callable[..., Any], place: int) -> Callable[..., Any]:
+    """Return the function of a loss whose ``reduction`` is 'none' unless it is given: the parser of PyTorch's functions
+    reads the schemas' default, ``Mean``, as 0. Calls by ``torch.nn.functional`` and ``torch.ops`` are not concerned.
+    """
+
+    def loss(*args: Any, **kwargs: Any) -> Any:
+        if len(args) <= place:
+            kwargs.setdefault("reduction", 0)
+        return function(*args, **kwargs)
+
+    return loss
 
 
 def make_function(name: str, method: bool = False, packet: Packet = None) -> Callable[..., Any]:
@@ -510,8 +525,8 @@ def make_function(name: str, method: bool = False, packet: Packet = None) -> Cal
             check_countable(name, args, kwargs, method, packet)
             raise
 
-    place = _self_place(name) if method else 0
-    made: Any = overridable(_as_method(function, place)) if place else function
+    place = _place(name, " self" if method else " reduction=1")
+    made: Any = overridable((_as_method if method else _unreduced)(function, place)) if place else function
     made.__name__ = made.packet = name
     made.__qualname__ = f"Tensor.{name}" if method else name
     made.__module__ = "mindtorch._tensor" if method else "mindtorch._methods.functions"  # for pickles

@@ -7,7 +7,7 @@ import pytest
 
 import mindtorch
 from tests.nn.both import same
-from tests.support import assert_same, torch
+from tests.support import assert_same, port, torch
 
 PYTHON = [name for name, function in vars(torch.nn.functional).items()
           if inspect.isfunction(function) and name[0] != "_" and hasattr(mindtorch.nn.functional, name)
@@ -286,6 +286,7 @@ REFUSED = {
     "triplet margin": lambda t, F: F.triplet_margin_loss(z(t, 2), z(t, 2), z(t, 2), margin=0),
     "triplets of different dimensions": lambda t, F: F.triplet_margin_loss(z(t, 2), z(t, 2, 1), z(t, 2)),
     "dropout chance": lambda t, F: F.dropout(z(t, 2), 1.5),
+    "dropout in the place of a word": lambda t, F: F.dropout(z(t, 2), 1.0, inplace="no"),
     "dropout1d of an image": lambda t, F: F.dropout1d(z(t, 2, 2, 2, 2)),
     "hardtanh between nothing": lambda t, F: F.hardtanh(z(t, 2), 1, 0),
 }
@@ -295,6 +296,26 @@ REFUSED = {
 @pytest.mark.filterwarnings("ignore")
 def test_refusing(case):
     same(lambda t: REFUSED[case](t, t.nn.functional))
+
+
+UNREDUCED = {
+    "kl_div": lambda t, x, y: t.kl_div(x, y), "hinge_embedding_loss": lambda t, x, y: t.hinge_embedding_loss(x, y),
+    "margin_ranking_loss": lambda t, x, y: t.margin_ranking_loss(x, y, y),
+    "cosine_embedding_loss": lambda t, x, y: t.cosine_embedding_loss(x, y, t.ones(2)),
+    "triplet_margin_loss": lambda t, x, y: t.triplet_margin_loss(x, y, y, margin=2.0),
+    "binary_cross_entropy_with_logits": lambda t, x, y: t.binary_cross_entropy_with_logits(x, y, None),
+    "ctc_loss": lambda t, x, y: t.ctc_loss(t.zeros(3, 1, 2), t.ones(1, 1), *[t.ones(1, dtype=t.int64)] * 2),
+    "an operator": lambda t, x, y: t.ops.aten.kl_div(x, y),
+    "given": lambda t, x, y: [t.kl_div(x, y, 1), t.kl_div(x, y, reduction=2), t.kl_div(x, y, log_target=True)],
+}
+
+
+@pytest.mark.parametrize("case", UNREDUCED)
+def test_losses_below_torch_are_not_reduced_unless_asked(case):
+    """PyTorch's parser of arguments reads the default of the schemas, ``Mean``, as 0."""
+    x, y = torch.tensor([[0.5, 2], [1, -1]]), torch.tensor([[1.0, 0.5], [2, 1]])
+    ours, theirs = (UNREDUCED[case](lib, port(x, lib), port(y, lib)) for lib in (mindtorch, torch))
+    assert_same(ours, theirs)
 
 
 def test_broadcasting_in_a_loss_warns():

@@ -25,7 +25,7 @@ _FORMS = {
 def _drop(name: str, input: Tensor, p: float, training: bool, inplace: bool) -> Any:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return _FORMS[name][inplace](input, p, training)
+    return _FORMS[name][bool(inplace)](input, p, training)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
