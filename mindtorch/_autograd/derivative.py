@@ -65,6 +65,14 @@ REFUSED = {name: inputs.split() for name, inputs in {
     "native_batch_norm": "running_mean running_var", "nll_loss_forward": "weight", "nll_loss2d_forward": "weight",
     "soft_margin_loss": "target",
 }.items()}
+#: Operators whose complex outputs must not require grad: those that take complex numbers, but are not in PyTorch's list
+#: of gradients that are right for them.
+REAL_ONLY = """
+_adaptive_avg_pool2d _adaptive_avg_pool3d _conj_copy _log_softmax _neg_view_copy _reshape_alias_copy _softmax
+_sparse_sum _to_sparse _to_sparse_bsc _to_sparse_bsr _to_sparse_csc _to_sparse_csr _trilinear amax amin cummax cummin
+embedding geqrf index_reduce kthvalue median mode nan_to_num nanmedian native_dropout normal scatter_reduce select_copy
+select_scatter silu slice_copy slice_scatter soft_margin_loss sparse_compressed_tensor view_as_complex_copy
+"""
 
 
 def derivative(names: str, node: str | None = None, outputs: tuple[int, ...] | None = None, /,
@@ -164,6 +172,7 @@ class Derivative:
         self.inputs = [(1 << i, schema.positions[n]) for i, n in enumerate(names)]
         self.has_lists = any(schema.parameters[position].is_list for _, position in self.inputs)
         self.refused = [(schema.positions[name], name) for name in REFUSED.get(functional.name, ())]
+        self.real_only = functional.packet in REAL_ONLY.split()
         self.node_class._width = len(self.inputs)
         self.plans: dict[int, Plan] = {}
 
@@ -293,6 +302,13 @@ class Derivative:
                 raise RuntimeError(f"The function '{self.op.packet}' is not differentiable with respect to argument "
                                    f"'{name}'. This input cannot have requires_grad True.")
 
+    def check_real(self, outputs: Any) -> None:
+        """Raise RuntimeError if a complex output of an operator for real numbers is about to require grad."""
+        for output in outputs if self.real_only else ():
+            if output.__class__ in TENSOR_TYPES and output._dtype.is_complex:
+                raise RuntimeError(f"{self.op.packet} does not support automatic differentiation for outputs with "
+                                   "complex dtype.")
+
     def apart(self, args: tuple[Any, ...], mask: int, inplace: bool) -> OperatorNode:
         """Return a node outside the graph for a call and the inputs of ``mask``, with inputs saved as in ``start``."""
         node = new(self.node_class)
@@ -304,6 +320,7 @@ class Derivative:
 
     def finish(self, node: OperatorNode, result: Any) -> Any:
         """Connect a call's outputs to its node."""
+        self.check_real((result,) if result.__class__ in TENSOR_TYPES else result)
         if result.__class__ in TENSOR_TYPES:
             array, dtype = result._array, result._dtype
             if array is None:

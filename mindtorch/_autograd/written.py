@@ -215,13 +215,13 @@ def recording(found: Any) -> Callable[..., Callable[..., Any]]:
                  f"node.saved = plan.keep({given.call}) if plan.input_saves else plan.template.copy()"]
         has_outputs = ["if plan.output_saves:", "    node.save_outputs((result,))"]
     look.append(f"result = inner({given.call})")
-    if len(found.schema.returns) > 1:
+    if found.real_only or (len(found.schema.returns) == 1 and found.schema.returns != ("",)):
+        look.append("return finish(node, result)")
+    elif len(found.schema.returns) > 1:
         look += connecting(len(found.schema.returns), found.row.outputs)
         look += [*has_outputs[:1], "    node.save_outputs(result)"] if len(found.inputs) > 1 else (
             ["node.save_outputs(result)"] * bool(has_outputs))
         look.append("return result")
-    elif found.schema.returns != ("",):
-        look.append("return finish(node, result)")
     else:
         look += ["if (array := result._array) is None or (dtype := result._dtype).category < FLOATING:",
                  "    return finish(node, result)",

@@ -70,6 +70,36 @@ def test_gradients_are_pytorchs(name: str) -> None:
         assert_same(ours, theirs)
 
 
+REAL_ONLY = {
+    **{name: lambda t, x, name=name: getattr(t, name)(x) for name in (
+        "nan_to_num", "slice_copy", "view_as_complex_copy", "_neg_view_copy", "clone", "abs")},
+    **{name: lambda t, x, name=name: getattr(t, name)(x[:1], 0) for name in (
+        "amax", "cummin", "median", "mode", "softmax", "log_softmax")},
+    "normal": lambda t, x: t.normal(x, 1.0), "select_copy": lambda t, x: t.select_copy(x, 0, 0),
+    "silu": lambda t, x: t.nn.functional.silu(x), "silu_": lambda t, x: t.nn.functional.silu(x * 1, inplace=True),
+    "embedding": lambda t, x: t.nn.functional.embedding(t.tensor([1]), x.reshape(1, -1)[[0, 0]]),
+    "dropout": lambda t, x: t.native_dropout(x, 0.5, True), "to_sparse": lambda t, x: x.to_sparse(),
+    "scatter_reduce": lambda t, x: x.scatter_reduce(0, t.zeros(x.shape, dtype=t.int64), x, "sum"),
+    "slice_scatter": lambda t, x: t.slice_scatter(x, x), "select_scatter": lambda t, x: t.select_scatter(x, x[0], 0, 1),
+    "index_reduce": lambda t, x: t.index_reduce(t.stack([x, x]), 0, t.tensor([0]), x[None], "prod"),
+    "soft_margin_loss": lambda t, x: t.nn.functional.soft_margin_loss(x, t.ones(x.shape)),
+    "geqrf": lambda t, x: t.geqrf(x.reshape(1, -1)), "without": lambda t, x: t.nan_to_num(x.detach()).requires_grad,
+}
+
+
+@pytest.mark.parametrize("values", [[1 + 2j, -0.5j], [[1.0, 2.0], [0.5, -1.0]]], ids=["complex", "real"])
+@pytest.mark.parametrize("name", REAL_ONLY)
+def test_complex_outputs_of_operators_for_real_numbers_have_no_gradient(name: str, values: Any) -> None:
+    told = []
+    for t in (mindtorch, torch):
+        try:
+            REAL_ONLY[name](t, t.tensor(values, requires_grad=True))
+            told.append("")
+        except RuntimeError as error:
+            told.append(str(error).partition("\n")[0])
+    assert told[0] == told[1]
+
+
 @pytest.mark.parametrize("name", ["scatter_reduce", "index_reduce"])
 def test_second_derivatives_of_products_with_two_zeros_are_refused(name: str) -> None:
     def gradient(t: Any, zeros: int) -> Any:
