@@ -356,6 +356,10 @@ def test_a_tensor_with_one_integer_is_an_index_of_lists_and_arrays() -> None:
     lambda t: t.ones(()).index_reduce(0, t.tensor([0, 0]), t.ones(2), "prod"),
     lambda t: t.ones(3).bool().index_reduce(0, t.tensor([0]), t.ones(1).bool(), "amax"),
     lambda t: t.ones(0).bool().index_reduce(0, t.tensor([], dtype=t.int64), t.ones(0).bool(), "mean"),
+    *[lambda t, dtype=dtype, shape=shape, mode=mode, own=own: t.ones(shape, dtype=getattr(t, dtype)).index_reduce(
+        0, t.zeros(shape[0], dtype=t.int64), t.ones(shape, dtype=getattr(t, dtype)), mode, include_self=own)
+      for dtype in ("bool", "complex64") for shape in ((2, 2), (2, 0), (2,), (0,)) for mode in ("prod", "mean", "amax")
+      for own in (True, False)],
 ])
 def test_single_elements_and_empty_dimensions_are_indexed_as_in_pytorch(program) -> None:
     def outcome(t):

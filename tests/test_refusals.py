@@ -32,6 +32,8 @@ from .support import torch
     lambda t: t.randn(1, dtype=t.int8),
     lambda t: t.histogram(t.zeros(4), t.zeros(2, 2)),
     lambda t: t.histogram(t.zeros(4), 3, range=(0.0, 1.0), weight=t.zeros(3)),
+    lambda t: t.linalg.cross(t.ones(3, 3).bool(), t.ones(2, 3).bool()),
+    lambda t: t.batch_norm(t.ones(2, 3).long(), t.ones(3), *[t.ones(3).long()] * 3, True, 0.1, 1e-5, False),
 )
 def test_of_several_mistakes_the_one_that_pytorch_tells(program: Program) -> None:
     assert_same_outcome(program)
@@ -40,6 +42,7 @@ def test_of_several_mistakes_the_one_that_pytorch_tells(program: Program) -> Non
 @each_program(
     lambda t: t.cummin(t.tensor(3 + 1j), -1), lambda t: t.cummax(t.ones(1, dtype=t.complex64), 0),
     lambda t: t.nansum(t.tensor([True, False]), dtype=t.complex64), lambda t: t.nansum(t.ones(2), dtype=t.complex64),
+    lambda t: [t.nansum(t.ones(2, 0), 1, dtype=t.complex64), t.nanmean(t.ones(2, 0), 0, dtype=t.complex64)],
     lambda t: t.gradient(t.tensor([2.0, 0, -1, 3]), spacing=0.5, edge_order=2),
     lambda t: t.segment_reduce(t.tensor([3.0, 1]), "amax", lengths=t.tensor([2])),
     lambda t: t.segment_reduce(t.tensor([3.0, 1]), "amin", offsets=t.tensor([0, 2])),
@@ -57,6 +60,8 @@ def test_what_only_a_single_number_or_an_integer_may_be(program: Program) -> Non
                 for name, args in (("median", [1]), ("nanmedian", [1]), ("kthvalue", [1, 1]))
                 for dtype in ("bool", "complex64")],
               lambda t: t.linalg.cross(*[t.zeros(0, 3, dtype=t.bool)] * 2),
+              lambda t: t.zeros(0, dtype=t.bool).scatter_reduce(0, t.zeros(0).long(), t.zeros(0).bool(), "mean"),
+              lambda t: t.zeros(0, dtype=t.complex64).scatter_reduce(0, t.zeros(0).long(), t.zeros(0).cfloat(), "amax"),
               lambda t: t.zeros(0, 3, dtype=t.complex64).aminmax(dim=1))
 def test_what_has_no_kernel_for_a_dtype_has_none_for_no_elements(program: Program) -> None:
     assert_same_outcome(program)

@@ -646,8 +646,12 @@ def meta_index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str
     check(reduce in ("prod", "mean", "amax", "amin"),
           lambda: f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     index_add_like("index_reduce_")(self, dim, index, source)
-    takes = self._dtype is not bool_ and (not self.numel() or not self._dtype.is_complex)
-    check_takes(takes, "index_func_", self._dtype)
+    by_slices = {"prod": "", "mean": "div_floor_cpu", "amax": "maximum_cpu", "amin": "minimum_cpu"}
+    kernel = ("index_reduce_func_exclude_input_init" if not include_self else
+              "index_func_" if self.dim() < 2 else by_slices[reduce])
+    refused = (kernel[:5] == "index" or reduce == "mean" if self._dtype is bool_ else
+               self._dtype.is_complex and (kernel[:5] == "index" or reduce[0] == "a"))
+    check_takes(not refused, kernel, self._dtype)
 
 
 def meta_index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
@@ -674,6 +678,7 @@ def meta_scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str,
     check_scatter(self, dim, index, src)
     check(reduce in ("sum", "prod", "mean", "amax", "amin"),
           lambda: f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    check_takes(index.numel() or reduce != "mean" or self._dtype is not bool_, "div_floor_cpu", bool_)
     refused = (reduce == "mean" and self._dtype is bool_) or (reduce[0] == "a" and self._dtype.is_complex)
     check_takes(not refused or not index.numel(), f"scatter_gather_tensor_cpu_reduce_{reduce}", self._dtype)
 

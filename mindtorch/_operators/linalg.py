@@ -309,10 +309,11 @@ def meta_linalg_cross(self: Tensor, other: Tensor, dim: int = -1) -> Spec:
     lengths = [t.shape[dim] if t.ndim else 1 for t in (self, other)]
     check(lengths == [3, 3],
           lambda: f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and {lengths[1]}")
+    shape = broadcast_shapes(self.shape, other.shape)
     check_takes(self._dtype is not bool_, "cross", bool_)
     check(self._dtype is other._dtype,
           lambda: f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[other._dtype.name]}")
-    return Spec(broadcast_shapes(self.shape, other.shape), self._dtype)
+    return Spec(shape, self._dtype)
 
 
 def meta_trilinear(i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: Any, sumdim: Any, unroll_dim: int =

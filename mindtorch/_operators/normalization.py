@@ -154,6 +154,7 @@ def meta_native_batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any
     channels = input.shape[wrap_dim(1, input.ndim)]
     check(training or (running_mean is not None and running_var is not None),
           "native_batch_norm: running_mean and running_var must be defined in evaluation mode")
+    check_real("batch_norm", input)
     dtype = parameter_dtype("batch_norm", input, weight, bias, running_mean, running_var)
     moments = Spec((channels if training else 0,), dtype)
     return like(input), moments, moments

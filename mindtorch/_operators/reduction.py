@@ -495,7 +495,8 @@ function, method, out:
 def meta_nansum(self: Any, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Spec:
     spec = total(self, dim, keepdim, dtype)
     check(self._dtype.category < COMPLEX, "nansum on CPU does not support complex inputs")
-    check_takes(spec.dtype.category < COMPLEX or self._dtype.category < FLOATING, "nansum_cpu", spec.dtype)
+    check_takes(spec.dtype.category < COMPLEX or self._dtype.category < FLOATING or not self.numel(), "nansum_cpu",
+                spec.dtype)
     return spec
 
 

@@ -33,8 +33,6 @@ SHAPES = [(), (), (1,), (3,), (3,), (2, 3), (2, 3), (3, 3), (3, 3), (3, 2), (2, 
 DTYPES = ["float32"] * 5 + ["float64", "int64", "int64", "int32", "uint8", "bool", "float16", "bfloat16", "complex64"]
 INTS = [0, 0, 1, 1, 2, 3, -1, -1, -2, 4, 5, -7]
 NUMBERS = [0, 1, 2, -1, 0.5, -1.5, 3, True, float("inf"), float("nan"), 2**62]
-#: Parameters that are always given: PyTorch's functions below ``torch`` have the default 0 for the mean.
-GIVEN = ("reduction",)
 OBJECTS = ("Generator", "Device", "Layout", "MemoryFormat", "Storage", "Stream")
 Call = tuple[str, Callable[..., Any], Callable[..., Any]]
 
@@ -57,10 +55,10 @@ EXPLAINED = explained(
      "makes other NaNs than its scalar loop."),
     ("svd", "linalg_svd_cpu", "PyTorch takes half precision where there are no elements."),
     ("matrix_exp|linalg_matrix_exp", "torch nan", "PyTorch's polynomial overflows in half precision."),
-    ("(var|std).*", "torch nan", "A mean or variance of infinities depends on the order in which PyTorch adds."),
+    ("(var|std).*", r"torch \(?nan", "A mean or variance of infinities depends on the order in which PyTorch adds."),
     ("dist|.*norm.*|pairwise_distance", r"nan|no error, torch no error", "There is no norm of order NaN."),
-    ("expand|expand_as|broadcast_to|tile|repeat", "Storage size calculation|in a leading", "PyTorch makes an empty "
-     "tensor of a negative size."),
+    ("expand|expand_as|broadcast_to|tile|repeat", "Storage size calculation|in a leading|numel: integer", "PyTorch "
+     "makes an empty tensor of a negative size."),
     ("new_.*|.*_like|full", "no pinned memory allocator", "An NPU pins memory here; PyTorch has no accelerator."),
     ("norm.python", "argument 'out' must be Tensor", "torch.norm hands on a dtype in the place of out."),
     ("logsumexp", "doesn't match the broadcast shape", "PyTorch refuses an empty list of dimensions."),
@@ -74,24 +72,26 @@ EXPLAINED = explained(
     ("embedding", "INDICES element is out of DATA bounds", "PyTorch checks an index of an empty table "
      "elsewhere."),
     ("stft.*", "reflection_pad1d", "PyTorch pads before it looks at the dtype."),
-    ("sum.*|mean.*|nanmean", "torch IndexError .Dimension out of range", "PyTorch looks for a dimension that is named "
-     "twice when it has looked at all of them."),
+    ("sum.*|mean.*|nanmean|count_nonzero.*", "torch IndexError .Dimension out of range", "PyTorch looks for a "
+     "dimension that is named twice when it has looked at all of them."),
     ("nansum", "-9223372036854775808", "What infinity becomes as an integer is not defined."),
     ("add.?mm_?|addmv_?", "^value.*torch nan", "Which BLAS is called decides where an infinite factor makes NaN."),
     ("histogram.bins_tensor", r"^value of \[0\]", "Where edges do not increase, it depends on the search what "
      "lies between them."),
+    ("addmv_?", "Dimension specified as 0", "PyTorch's message on sizes asks a number for its size."),
     ("addmv", "^shape", "Without elements in the matrix PyTorch's result has the shape of what is added to it."),
     ("pairwise_distance|norm.ScalarOpt_dim", r"^value: .* at \[\]", "Along a dimension of a tensor that has none, "
      "PyTorch takes the power of a number and its root, which round and overflow; here it is the absolute value."),
     (r"add_?\..*", r"^value.*\(inf\+nanj\)", "PyTorch multiplies by alpha, even by 1, which makes NaN of infinity "
      "times 0."),
-    ("mode", r"value of \[0\].*torch nan", "PyTorch sorts by an order that NaNs have none in, which makes several "
-     "runs of equal elements one or not."),
+    ("mode|unique", r"value of \[0\].*torch nan|value of \[1\]: 2", "PyTorch sorts by an order that "
+     "NaNs have none in, which makes several runs of equal elements one or not."),
     ("put_?", "^value", "If an element is written twice, which comes last depends on the layout of the indices."),
     ("take_along_dim", "view size is not compatible", "PyTorch refuses some strides of what is taken from."),
     ("binary_cross_entropy_with_logits", "ComplexHalf|torch RuntimeError .(output with|result type)", "PyTorch "
      "computes terms of complex targets and weights in place, where they do not fit."),
-    ("ldexp_.*", "not implemented for 'Bool'", "PyTorch looks at the shape before it looks at the dtype."),
+    ("ldexp_.*|(add|badd)(mm|bmm|mv)_", "not implemented for 'Bool'", "PyTorch looks at the shape before it looks "
+     "at the dtype."),
     (r"norm\..*", "Dimension out of range", "PyTorch counts dimensions, and looks for elements, before it looks "
      "whether there are such dimensions."),
     ("pinverse", r"^value: .*\d{7}", "By rounding singular values are above rcond, or not, and are inverted."),
@@ -140,7 +140,7 @@ class Arguments:
                 dtype = self.dtype if drawn.random() < 0.85 else drawn.choice(DTYPES)
                 return tensor(drawn, dtype, self.shape if drawn.random() < 0.7 else drawn.choice(SHAPES))
             case "int":
-                return drawn.choice(INTS if name not in GIVEN else [0, 1, 2])
+                return drawn.choice(INTS if name != "reduction" else [0, 1, 2])
             case "bool":
                 return drawn.random() < 0.5
             case "float":
@@ -169,7 +169,7 @@ def arguments(op: Operator, drawn: random.Random) -> tuple[list[Any], dict[str, 
     gap = False
     for parameter in op.schema.parameters:
         if parameter.base in OBJECTS or (
-                parameter.default is not REQUIRED and parameter.name not in GIVEN and drawn.random() < 0.5):
+                parameter.default is not REQUIRED and drawn.random() < 0.5):
             gap = True
         elif gap or parameter.kwarg_only:
             keywords[parameter.name] = given.of(parameter)

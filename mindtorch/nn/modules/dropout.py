@@ -47,12 +47,14 @@ class Dropout3d(_DropoutNd):
 
 
 class AlphaDropout(_DropoutNd):
-    """Drops elements of an output of ``SELU``, and keeps its mean and variance (``torch.nn.AlphaDropout``)."""
+    """Drops elements of an output of ``SELU``, and keeps its mean and variance (``torch.nn.AlphaDropout``). As in
+    PyTorch, ``inplace`` is kept, but not used.
+    """
 
-    function = staticmethod(F.alpha_dropout)
+    function = staticmethod(lambda input, p, training, inplace: F.alpha_dropout(input, p, training))
 
 
 class FeatureAlphaDropout(_DropoutNd):
     """Applies ``AlphaDropout`` to whole channels of (N, C, ...) (``torch.nn.FeatureAlphaDropout``)."""
 
-    function = staticmethod(F.feature_alpha_dropout)
+    function = staticmethod(lambda input, p, training, inplace: F.feature_alpha_dropout(input, p, training))

@@ -332,6 +332,8 @@ class RNNCellBase(Module):
             hx = zeros((rows.size(0), self.hidden_size), dtype=input.dtype, device=input.device)
         elif rows is not input:
             hx = hx.unsqueeze(0)
+        if operator is None:
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         state = operator(rows, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         return state if rows is input else state.squeeze(0)
 
@@ -350,9 +352,7 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        if self.nonlinearity not in ("tanh", "relu"):
-            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        return self._step(rnn_tanh_cell if self.nonlinearity == "tanh" else rnn_relu_cell, input, hx)
+        return self._step({"tanh": rnn_tanh_cell, "relu": rnn_relu_cell}.get(self.nonlinearity), input, hx)
 
 
 class GRUCell(RNNCellBase):
