@@ -14,7 +14,6 @@ from ..precision import to_opmath
 from ..rows import strided
 from . import FAST_PATHS, Row, fast_path
 
-FEW = 16  #: values for which Python's bisection takes no longer than a call of the loop
 SOME = 1 << 10  #: elements whose conversion to truth values takes longer than it saves
 
 
@@ -29,9 +28,9 @@ def searchsorted(sequence: Any, values: Any, out_int32: bool = False, right: boo
     if side is not None or sorter is not None or given.dtype != line.dtype or (
             line.ndim != 1 and (not line.ndim or not given.ndim or line.shape[:-1] != given.shape[:-1])):
         return None
-    if given.size > FEW or (found := bisected(line, given, right)) is None:
+    if (found := bisected(line, given, right)) is None:
         line, given = to_opmath(line), to_opmath(given)
-        if (found := searched(line, given, right)) is None and (found := bisected(line, given, right)) is None:
+        if (found := bisected(line, given, right)) is None and (found := searched(line, given, right)) is None:
             return None
     return from_array(found.astype(int32.np), int32) if out_int32 else from_array(found, int64)
 

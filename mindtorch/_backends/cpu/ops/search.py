@@ -1,7 +1,6 @@
 """CPU kernels of search."""
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from typing import Any
 
@@ -115,7 +114,7 @@ def searchsorted(sequence: np.ndarray, values: Any, out_int32: bool = False, rig
               "torch.searchsorted(): sorter index out of range")
         sequence = np.take_along_axis(sequence, sorter, -1)
     sequence = to_opmath(sequence)
-    for search in (searched, bisected):
+    for search in (bisected, searched):
         if (found := search(sequence, values, right)) is not None:
             return found
     n = sequence.shape[-1]
@@ -165,9 +164,8 @@ def searched(sequence: np.ndarray, values: np.ndarray, right: bool) -> np.ndarra
     return out.reshape(values.shape)
 
 
-#: Most values that are searched, and eight times as many in which, by Python's bisection; and most steps that take less
-#: time than the numbers of the line.
-VALUES, STEPS = 1 << 6, 1 << 5
+#: Most values that are searched in one line; how many numbers make it long, so that only a few steps are taken in it.
+VALUES, LONG, STEPS = 1 << 9, 1 << 14, 1 << 5
 
 
 def stepped(number_at: Callable[[int], Any], high: int, value: Any, right: bool) -> int:
@@ -184,26 +182,31 @@ def stepped(number_at: Callable[[int], Any], high: int, value: Any, right: bool)
 
 
 def bisected(line: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray | None:
-    """Search few values in one line. Python's bisection takes ATen's steps, even in an unsorted line; None with NaN,
-    unless so few steps are taken that they are spelled out.
+    """Search few values in one line of their dtype. NumPy takes ATen's steps for a single one, unless there is NaN, and
+    finds the same places in a line in order; None for other lines.
     """
-    if line.dtype.char not in "fdbBhileE" or values.dtype != line.dtype or line.ndim != 1 or (
-            not 0 < values.size <= VALUES):
+    kind, size, count = line.dtype.char, line.size, values.size
+    if values.dtype != line.dtype or line.ndim != 1 or not 0 < count <= VALUES:
         return None
-    if values.size == 1 and line.dtype.kind in "iu":  # of which there is no NaN, for one that NumPy bisects alike
-        return np.asarray(line.searchsorted(values, "right" if right else "left"))
-    given = to_opmath(values).ravel().tolist()
-    if line.size > 8 * VALUES or values.size == 1:
-        if values.size * line.size.bit_length() > STEPS:
-            return None
+    if kind in "bBhil":
+        alike = count == 1 or (size < LONG and in_order(line))
+    elif size < LONG:
+        alike = kind in "fd" and (in_order(line) if count > 1 else (total := line.dot(line)) == total)
+    elif kind in "fdeE" and count * size.bit_length() <= STEPS:
         number_at = line.item if line.dtype.kind != "V" else lambda at: float(line[at])
-        found = [stepped(number_at, line.size, number, right) for number in given]
+        found = [stepped(number_at, size, number, right) for number in to_opmath(values).ravel().tolist()]
         return np.array(found, np.int64).reshape(values.shape)
-    numbers = to_opmath(line).tolist()
-    if (total := sum(numbers) + sum(given)) != total:
+    else:
         return None
-    bisect = bisect_right if right else bisect_left
-    return np.array([bisect(numbers, number) for number in given], np.int64).reshape(values.shape)
+    return np.asarray(line.searchsorted(values, "right" if right else "left")) if alike else None
+
+
+def in_order(line: np.ndarray) -> bool:
+    """Return True if no number of a line is less than the one before, or NaN."""
+    if line.size < 2:
+        return bool(line.size and line[0] == line[0])
+    rises = np.greater_equal(line[1:], line[:-1])
+    return bool(rises[rises.argmin()])
 
 
 def bucketize(values: Any, boundaries: np.ndarray, out_int32: bool = False, right: bool = False) -> np.ndarray:
