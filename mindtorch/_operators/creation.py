@@ -135,15 +135,17 @@ def spaced_between(packet: str) -> Callable[..., Tensor]:
     device = op.schema.positions["device"] - 2
 
     def between(start: Any, end: Any, *rest: Any) -> Tensor:
-        given = [(name, bound) for name, bound in (("start", start), ("end", end)) if isinstance(bound, Tensor)]
-        check(not [bound for _, bound in given if bound.ndim], lambda:
-              f"{packet} only supports 0-dimensional start and end tensors, but got "
-              f"{' and '.join([f'{name} with {bound.ndim} dimension(s)' for name, bound in given])}.")
-        if [bound for _, bound in given if bound.is_meta]:
+        bounds = [bound for bound in (start, end) if isinstance(bound, Tensor)]
+        if any([bound.ndim for bound in bounds]):
+            given = [f"{name} with {bound.ndim} dimension(s)" for name, bound in (("start", start), ("end", end))
+                     if isinstance(bound, Tensor)]
+            check(False, f"{packet} only supports 0-dimensional start and end tensors, but got {' and '.join(given)}.")
+        if any([bound.is_meta for bound in bounds]):
             rest = (*rest, *defaults[len(rest):])
             rest = (*rest[:device], META, *rest[device + 1:])
             start, end = (0j if isinstance(bound, Tensor) and bound.is_complex() else 0.0 for bound in (start, end))
-        made: Tensor = op.call(*[x.item() if isinstance(x, Tensor) else x for x in (start, end)], *rest)
+        made: Tensor = op.call(start.item() if isinstance(start, Tensor) else start,
+                               end.item() if isinstance(end, Tensor) else end, *rest)
         return made
 
     return between

@@ -13,14 +13,15 @@ from ..._base.formats import contiguous_format, preserve_format, strided as dens
 from ..._base.layout import Ints, Spec, check_sizes
 from ..._base.quiet import quietly
 from ..._device import device as Device
-from ..._dispatch.keys import NONCONTIGUOUS
+from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dtype import FLOATING, INTEGER, DType, bool_, dtype_of_number, get_default_dtype
 from ..._storage import allocate
-from ..._tensor import Tensor, empty_tensor, from_array
+from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import fill as fill_array, filled
 from ..common.creation import creation_kernels
 from .fast_paths import held
-from .rows import order_of, strided
+from .plans import SEEN, Plans, exact
+from .rows import MOST, order_of, strided
 
 
 def fill(spec: Spec, value: Any, device: Device) -> Tensor:
@@ -82,20 +83,41 @@ def made_like(self: Tensor, options: tuple[Any, ...], number: Any = None) -> Ten
     return strided(data, data.transpose(back), dtype, stride)
 
 
-def like(general: Callable[..., Tensor], *value: int) -> Callable[..., Tensor]:
-    """Return the kernel of ``empty_like``, or given a number that of ``ones_like`` or ``zeros_like``."""
+def empty_like(general: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the kernel of ``empty_like``."""
     def kernel(self: Tensor, *options: Any) -> Tensor:
-        out = made_like(self, options, *value)
-        return general(self, *options) if out is None else out if value else settled(out)
+        out = made_like(self, options)
+        return general(self, *options) if out is None else settled(out)
 
     return kernel
 
 
-def full_like(general: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the kernel of ``full_like``, fast for a number that the dtype surely holds."""
-    def kernel(self: Tensor, value: Any, *options: Any) -> Tensor:
-        out = made_like(self, options, value)
-        return general(self, value, *options) if out is None else out
+def like(general: Callable[..., Tensor], *value: int) -> Callable[..., Tensor]:
+    """Return the kernel of ``ones_like`` or ``zeros_like`` given its number, else of ``full_like``, which takes one. A
+    small contiguous result is kept as a plan, and copied for each call.
+    """
+    plans = Plans()
+
+    def kernel(self: Tensor, *options: Any) -> Tensor:
+        try:
+            kept = plans.get(key := (self._layout or self._layout_of_plans(), options if value else (
+                exact(options[0]), *options[1:])))
+        except TypeError:  # a number that is not hashable
+            return general(self, *options)
+        if kept.__class__ is Tensor:
+            out = new(Tensor)
+            out._array, out._dtype, out._keys, out._layout = kept._array.copy(), kept._dtype, CPU, kept._layout
+            return out
+        given, number = (options, *value) if value else (options[1:], options[0])
+        if (out := made_like(self, given, number)) is None:
+            return general(self, *options)
+        if not out._keys & NONCONTIGUOUS and out._array.size <= MOST:
+            if kept is SEEN:
+                out._layout_of_plans()
+                plans.keep(key, from_array(out._array.copy(), out._dtype))._layout = out._layout
+            else:
+                plans.keep(key, SEEN)
+        return out
 
     return kernel
 
@@ -126,6 +148,6 @@ def empty(general: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 KERNELS.update({"empty.memory_format": empty(KERNELS["empty.memory_format"]), "zeros": of(0), "ones": of(1),
-                "full": full(KERNELS["full"]), "full_like": full_like(KERNELS["full_like"]),
-                "empty_like": like(KERNELS["empty_like"]), "zeros_like": like(KERNELS["zeros_like"], 0),
+                "full": full(KERNELS["full"]), "full_like": like(KERNELS["full_like"]),
+                "empty_like": empty_like(KERNELS["empty_like"]), "zeros_like": like(KERNELS["zeros_like"], 0),
                 "ones_like": like(KERNELS["ones_like"], 1)})

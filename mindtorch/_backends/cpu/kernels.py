@@ -28,7 +28,7 @@ from ..common.overlap import check_writable
 from ..common.pointwise import Pointwise
 from .fast_paths import REFUSALS, fast_path_of
 from .ops import CPU_KERNELS
-from .plans import ERRORS, MISSES, SEEN, Plan, Plans, key_of, refuse, remembering
+from .plans import ERRORS, MISSES, SEEN, Plan, Plans, exact, key_of, refuse, remembering
 from .pointwise import pointwise_kernel
 from .rows import Prepared, Rows, array_of, fit, on_arrays, out_of_memory, shares_memory
 
@@ -72,14 +72,15 @@ class Shape(NamedTuple):
 
     - ``kinds``: what each parameter up to the last tensor is, a key of ``KEYS``, and its default; None if only
       ``plans.key_of`` knows a call's cache key.
-    - ``numbers``: whether later settings have numbers, of which 1, 1.0 and True differ.
+    - ``numbers``: the places of numbers among later settings, of which 1, 1.0 and True differ; None if they may be
+      left out.
     - ``leading``: how many leading arguments are all the tensors, or -1 for a list of them; 0 for other calls.
     - ``taken``: how many leading arguments a plan's function takes.
     - ``planned``: how many arguments a call with a plan has at most; those behind are generators, which no plan keeps.
     """
 
     kinds: tuple[tuple[str, Any], ...] | None
-    numbers: bool
+    numbers: tuple[int, ...] | None
     leading: int
     taken: int
     planned: int = -1
@@ -97,7 +98,9 @@ class Shape(NamedTuple):
         leading = 0 if not known else -1 if kinds[:last] == ["list"] else last if {*kinds[:last]} == {"tensor"} else 0
         taken = row.count if isinstance(row, Prepared) else last if known and last else len(kinds)
         defaults = [p.default for p in parameters]
-        return cls(tuple(zip(kinds[:last], defaults, strict=False)) if known else None, "number" in kinds[last:],
+        numbers = tuple([i for i, kind in enumerate(kinds[last:]) if kind == "number"])
+        given = all(defaults[last + i] is REQUIRED for i in numbers)
+        return cls(tuple(zip(kinds[:last], defaults, strict=False)) if known else None, numbers if given else None,
                    leading, taken, planned)
 
 
@@ -251,11 +254,6 @@ def list_kernel(op: Operator, row: Rows, check: Callable[..., None]) -> Callable
 First = Callable[[Any, tuple[Any, ...], Any], Any]
 
 
-def exact(number: Any) -> tuple[Any, Any]:
-    """Return a number as a cache key of its own: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
-    return number.__class__, number or str(number)
-
-
 def layouts_of(tensors: Any) -> list[Any]:
     """Return the layouts of tensors; None for None."""
     return [t if t is None else t._layout or t._layout_of_plans() for t in tensors]
@@ -365,8 +363,9 @@ def kernel_for(shape: Shape, form: str) -> Callable[..., Any]:
                     apart += f" and (array_{i} is None or {other})" if i else f" and {other}"
         given, arrays = ([*found, *[f"*settings[:{taken - len(kinds)}]"] * (taken > len(kinds))]
                          for found in (given, arrays))
-    told.append("*map(exact, settings)" if shape.numbers else "settings")
-    if not shape.leading or shape.numbers:
+    told += ["*map(exact, settings)"] if shape.numbers is None else [
+        *[f"exact(settings[{i}])" for i in shape.numbers], "settings"]
+    if not shape.leading or shape.numbers != ():
         told.append("get_default_dtype()")  # which numbers and results may have
     key = f"({', '.join(told)},)"
     if shape.kinds is None:

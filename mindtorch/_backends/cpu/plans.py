@@ -60,6 +60,11 @@ class Plans(dict[Any, Any]):
         return plan
 
 
+def exact(number: Any) -> tuple[Any, Any]:
+    """Return a number as a cache key of its own: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
+    return number.__class__, number or str(number)
+
+
 def key_of(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Return the cache key of a call: the layouts of its tensors and its settings, with their types, since 1, 1.0 and
     True are equal, and so are 0.0 and -0.0; and the default dtype, which numbers and results may have. None for a call

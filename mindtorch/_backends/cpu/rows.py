@@ -14,6 +14,7 @@ from ..._base.quiet import quietly
 from ..._dispatch.dispatcher import TENSOR_TYPES, flattened
 from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Operator
+from ..._dtype import DType, get_default_dtype
 from ..._storage import can_be, out_of_host_memory
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import SMALL
@@ -155,16 +156,21 @@ def by_matrix(row: Rows, x: ndarray, dims: int, kind: Any = None, divisor: Any =
     return run
 
 
+def repeated(made: ndarray, dtype: DType | None) -> Rows | None:
+    """Return the function that copies a small result of settings alone, in this dtype; by default, floating point
+    numbers are of the default dtype.
+    """
+    if dtype is None and made.dtype.kind == "f":
+        dtype = get_default_dtype()
+    return None if made.size > MOST else made.copy if dtype is None else converted(made, dtype.np).copy
+
+
 def repeating(row: Rows, place: int) -> Prepared:
     """Return a row of settings alone that caches small results, in the dtype at that place if there is one, and copies
     them for each call.
     """
-    def prepare(*settings: Any) -> Rows | None:
-        made: ndarray = row(*settings)
-        dtype = settings[place] if len(settings) > place else None
-        return None if made.size > MOST else made.copy if dtype is None else converted(made, dtype.np).copy
-
-    return Prepared(prepare, 0, row)
+    return Prepared(lambda *settings: repeated(row(*settings), settings[place] if len(settings) > place else None), 0,
+                    row)
 
 
 def of_rows(prepare: Callable[..., Rows | None]) -> Callable[..., Rows | None]:

@@ -11,7 +11,7 @@ from ...._dtype import FLOATING, DType, dtype_of_number, get_default_dtype
 from ...common.half import number_in
 from ...common.shapes import length
 from ...random.numerics import affine
-from ..rows import MOST, repeating
+from ..rows import MOST, repeated, repeating
 from . import AT_ONCE, CPU_KERNELS
 
 BEYOND_FLOAT32, HALF = (1 << 29) - 1, 1 << 28  #: bits of a float64 beyond float32, and the highest of them
@@ -143,10 +143,7 @@ def counting(count: int, of: Any) -> Any:
     """Return a function that prepares a form of ``arange`` or ``eye`` of ``count`` numbers: copies of a result."""
     def prepare(*args: Any) -> Any:
         dtype = args[count] if len(args) > count else None
-        made = of(*args[:count], dtype)
-        if dtype is None and made.dtype.kind == "f":
-            dtype = get_default_dtype()
-        return None if made.size > MOST else (made if dtype is None else made.astype(dtype.np)).copy
+        return repeated(of(*args[:count], dtype), dtype)
 
     return prepare
 
