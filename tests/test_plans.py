@@ -46,6 +46,15 @@ def test_all_calls_of_a_layout_give_the_same_values_in_new_memory(name):
         assert torch.equal(first, last)
 
 
+@pytest.mark.parametrize("number", [2, 2.0, True, 0.0, -0.0])
+def test_tensors_filled_like_another_are_new_memory_at_each_call(number):
+    for _ in range(4):
+        out = torch.full_like(X, number)
+        assert out.tolist() == [[number] * 4] * 3 and out.signbit().any() == (math.copysign(1, number) < 0)
+        out.fill_(7)
+        assert torch.equal(torch.ones_like(X, dtype=torch.int64).add_(1), torch.tensor(2).expand(3, 4))
+
+
 def test_linear_of_an_input_of_other_strides_has_a_plan():
     x, weight = torch.arange(24.0).reshape(2, 3, 4).mT, X[:, :3].contiguous()
     for _ in range(3):
@@ -225,7 +234,7 @@ def test_where_no_plan_is_found_each_sixteenth_call_looks_for_one():
 
 def test_calls_that_are_known_to_have_no_plan_are_not_misses():
     x, plans = torch.ones(0, 4), Plans()
-    kernel, _ = by_layouts(plans, Shape((("tensor", REQUIRED),), False, 1, 1),
+    kernel, _ = by_layouts(plans, Shape((("tensor", REQUIRED),), (), 1, 1),
                            lambda key, args, plan: plans.keep(key, UNFIT) or len(plans))
     assert [kernel(x) for _ in range(2 * MISSES)] == [1] * 2 * MISSES and plans.missed == 0
 
@@ -244,7 +253,8 @@ WEIGHT = torch.ones(3, 4, requires_grad=True)
 #: The functions of the library that a call enters at most, once its plans are there.
 WALKS = {"sum": (lambda: X.sum(1), 6), "t": (lambda: X.t(), 5), "slice": (lambda: X[1:], 7),
          "index": (lambda: X[1:, None], 5), "softmax": (lambda: X.softmax(1), 7), "cat": (lambda: torch.cat([X, X]), 6),
-         "linear": (lambda: F.linear(X, WEIGHT), 9),
+         "linear": (lambda: F.linear(X, WEIGHT), 9), "flip of strided": (lambda: X.t().flip(0), 12),
+         "full_like": (lambda: torch.full_like(X, 2.5), 5), "linspace": (lambda: torch.linspace(1, 2, 5), 8),
          "linear and backward": (lambda: F.linear(X, WEIGHT).sum().backward(), 49),
          "SGD.step": (step("SGD", lr=0.1, momentum=0.9), 30), "AdamW.step": (step("AdamW"), 41)}
 

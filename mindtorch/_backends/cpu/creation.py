@@ -99,25 +99,27 @@ def like(general: Callable[..., Tensor], *value: int) -> Callable[..., Tensor]:
     plans = Plans()
 
     def kernel(self: Tensor, *options: Any) -> Tensor:
+        kept: Any
         try:
             kept = plans.get(key := (self._layout or self._layout_of_plans(), options if value else (
                 exact(options[0]), *options[1:])))
         except TypeError:  # a number that is not hashable
             return general(self, *options)
-        if kept.__class__ is Tensor:
+        if kept is not None and kept is not SEEN:
             out = new(Tensor)
             out._array, out._dtype, out._keys, out._layout = kept._array.copy(), kept._dtype, CPU, kept._layout
             return out
-        given, number = (options, *value) if value else (options[1:], options[0])
-        if (out := made_like(self, given, number)) is None:
+        made = made_like(self, options if value else options[1:], value[0] if value else options[0])
+        if made is None:
             return general(self, *options)
-        if not out._keys & NONCONTIGUOUS and out._array.size <= MOST:
+        array: Any = made._array
+        if array.size <= MOST and not made._keys & NONCONTIGUOUS:
             if kept is SEEN:
-                out._layout_of_plans()
-                plans.keep(key, from_array(out._array.copy(), out._dtype))._layout = out._layout
+                kept = plans.keep(key, from_array(array.copy(), made._dtype))
+                kept._layout = made._layout_of_plans()
             else:
                 plans.keep(key, SEEN)
-        return out
+        return made
 
     return kernel
 

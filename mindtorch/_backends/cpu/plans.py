@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.formats import memory_format
-from ..._base.layout import Layout, Spec, intern_layout
+from ..._base.layout import Ints, Layout, Spec, intern_layout
 from ..._base.quiet import silent
 from ..._device import device
 from ..._dispatch.dispatcher import TENSOR_TYPES
@@ -21,13 +21,15 @@ from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.return_types import packer
 from ..._dtype import DType, get_default_dtype
 from ..._tensor import Tensor, new
-from .rows import Prepared, Rows, fit, ndarray, out_of_memory, refuse_what_cannot_be, shares_memory
+from .rows import Prepared, Rows, fit, ndarray, order_of, out_of_memory, refuse_what_cannot_be, shares_memory, strided
 
 #: NumPy's errors for results that memory, or any memory, cannot hold.
 ERRORS = (MemoryError, ValueError, IndexError)
 #: After so many misses in a row, the layouts seem to change at every call. Then only each so-many-th call looks for a
 #: plan, and the others are computed without one, until a call is found.
 MISSES = 16
+#: The layout of an output, the order of dimensions in which it is contiguous, and its strides in bytes.
+Laid = tuple[Layout, Ints, Ints]
 UNFIT: Any = ()  #: instead of a plan, for a call that has none
 #: Instead of a plan after the first call of a layout, which makes none. If the meta kernel described that call, a tuple
 #: of its specs is kept.
@@ -106,10 +108,11 @@ class Plan:
     """A plan of a call: the ``specs`` of the outputs, and the function that computes them from arrays.
 
     ``run`` takes the leading arrays, then ``settings``; a prepared row has settled them. ``layout`` is set once a
-    single output was seen to be new and contiguous: its array is then used directly. ``layouts`` is for several.
+    single output was seen to be new and contiguous: its array is then used directly; ``laid`` if it is so in another
+    order of its dimensions. ``layouts`` is for several.
     """
 
-    __slots__ = ("layout", "layouts", "op", "pack", "run", "settings", "specs")
+    __slots__ = ("laid", "layout", "layouts", "op", "pack", "run", "settings", "specs")
 
     def __init__(self, op: Operator, row: Rows, specs: Any, settings: tuple[Any, ...]) -> None:
         self.op, self.specs, self.settings, self.pack = op, specs, settings, packer(op)
@@ -117,7 +120,8 @@ class Plan:
         if isinstance(row, Prepared):
             self.run, self.settings = row.starting(self, settings), ()
         self.layout: Layout | None = None
-        self.layouts: list[Layout | None] | None = None
+        self.laid: Laid | None = None
+        self.layouts: list[Layout | Laid | None] | None = None
 
     def compute(self, *arrays: Any) -> Any:
         """Return the outputs as tensors."""
@@ -142,17 +146,21 @@ class Plan:
         if specs is None or results is None:  # a composite's result, or a call that is left to the composite
             return results
         if specs.__class__ is Spec:
-            if self.layout is not None and (out := direct(results, self.layout, arrays)) is not None:
-                return out
-            self.layout = layout_of(results, specs, arrays)
+            if (kept := self.laid or self.layout) is not None:
+                if (out := direct(results, kept, arrays)) is not None:
+                    return out
+            elif (found := layout_of(results, specs, arrays)).__class__ is Layout:
+                self.layout = found
+            else:
+                self.laid = found
             return fit(self.op, results, specs, arrays)
         if self.layouts is None:
             self.layouts = [layout_of(result, spec, arrays) if spec.__class__ is Spec else None
                             for result, spec in zip(results, specs, strict=True)]
         outputs, alone = [], arrays[0] if len(arrays) == 1 else None
         for result, spec, layout in zip(results, specs, self.layouts, strict=True):
-            if (layout is not None and alone is not None and result.__class__ is ndarray and result.base is None
-                    and result is not alone):  # as ``direct``, without the call
+            if (layout.__class__ is Layout and alone is not None and result.__class__ is ndarray
+                    and result.base is None and result is not alone):  # as ``direct``, without the call
                 out = new(Tensor)
                 out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
                 outputs.append(out)
@@ -174,8 +182,8 @@ def refuse(error: Exception, specs: Any) -> None:
     raise out_of_memory(error) from None
 
 
-def direct(result: Any, layout: Layout, inputs: Sequence[Any]) -> Tensor | None:
-    """Return a tensor of a result as it is; None unless it is a new array, or a part of one."""
+def direct(result: Any, layout: Layout | Laid, inputs: Sequence[Any]) -> Tensor | None:
+    """Return a tensor of a result as it is; None unless it is a new array, or a part of one, of these strides."""
     if result.__class__ is not ndarray:
         result = np.asarray(result)
     base = result.base
@@ -189,14 +197,29 @@ def direct(result: Any, layout: Layout, inputs: Sequence[Any]) -> Tensor | None:
         for array in inputs:
             if base is array or (array.__class__ is ndarray and array.base is base):
                 return None
-    out: Tensor = new(Tensor)
-    out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
+    if layout.__class__ is tuple:
+        layout, order, strides = layout
+        if result.strides != strides:
+            return None
+        out = strided(result.transpose(order), result, layout.dtype, layout.stride or ())
+        out._layout = layout
+        return out
+    out = new(Tensor)
+    out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout  # type: ignore[union-attr]
     return out
 
 
-def layout_of(result: Any, spec: Spec, inputs: Sequence[Any]) -> Layout | None:
-    """Return the layout of a result that matches its specification and owns its memory, else None."""
-    array = np.asarray(result)
-    fits = (spec.stride is None and spec.shape is not None and array.dtype is spec.dtype.np
-            and array.shape == spec.shape and array.flags.c_contiguous and not shares_memory(array, inputs))
-    return intern_layout(array.shape, None, spec.dtype) if fits else None
+def layout_of(result: Any, spec: Spec, inputs: Sequence[Any]) -> Any:
+    """Return the layout of a result that matches its specification and owns its memory, perhaps with the order in which
+    its dimensions are contiguous, else None.
+    """
+    array, stride = np.asarray(result), spec.stride
+    if spec.shape is None or array.dtype is not spec.dtype.np or array.shape != spec.shape or (
+            shares_memory(array, inputs)):
+        return None
+    if stride is None:
+        return intern_layout(array.shape, None, spec.dtype) if array.flags.c_contiguous else None
+    order = order_of(array.shape, stride)
+    if not array.size or order is None or array.strides != tuple([array.itemsize * step for step in stride]):
+        return None
+    return intern_layout(array.shape, stride, spec.dtype), order[0], array.strides
