@@ -109,13 +109,13 @@ def elu_double_backward(grad: Tensor, grad_output: Tensor, alpha: Any, scale: An
 
 operator("relu", activation("relu", "real", check=check_clamped("Boolean inputs not supported for relu")),
          self=lambda grad, result: threshold_backward(grad, result, 0))
-operator("hardtanh_backward", backward("hardtanh"), grad_output=registry["hardtanh_backward"], self=flat)
+operator("hardtanh_backward", backward("hardtanh", opmath=False), grad_output=registry["hardtanh_backward"], self=flat)
 operator("hardtanh", activation("hardtanh", "real", check=check_hardtanh, fast_half=False),
          self=registry["hardtanh_backward"])
 operator("relu6", composite=lambda self: hardtanh(self, 0, 6))
 operator("elu_backward",
          Pointwise("default", 6, "reduced|floating", "elu_backward_cpu", unpromoted=(1, 2, 3, 4),
-                   check=check_elu_backward, fast=False), grad_output=registry["elu_backward"],
+                   check=check_elu_backward, fast=False, opmath=False), grad_output=registry["elu_backward"],
          self_or_result=elu_double_backward)
 operator("elu", activation("elu", check=check_numbers),
          self=lambda grad, alpha, scale, input_scale, self: (
@@ -181,7 +181,7 @@ operator("mish_backward", backward("mish"))
 operator("mish", activation("mish"), self=mish_grad)
 operator("hardsigmoid_backward", Pointwise("default", 2, "reduced|floating", "hardsigmoid_backward"))
 operator("hardsigmoid", activation("hardsigmoid"), self=registry["hardsigmoid_backward"])
-operator("hardswish_backward", backward("hardswish"), grad_output=registry["hardswish_backward"],
+operator("hardswish_backward", backward("hardswish", opmath=False), grad_output=registry["hardswish_backward"],
          self=lambda grad, grad_output, self: where((self > -3) & (self < 3), grad * grad_output / 3, 0))
 operator("hardswish", activation("hardswish"), self=registry["hardswish_backward"])
 

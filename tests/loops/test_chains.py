@@ -142,7 +142,11 @@ OF_HALVES = {
     "remainder": lambda t, x, y: x.remainder(y), "fmod": lambda t, x, y: x.fmod(y),
     "trunc": lambda t, x, y: t.div(x, y, rounding_mode="trunc"), "lerp": lambda t, x, y: x.lerp(y, 0.7),
     "addcmul": lambda t, x, y: x.addcmul(y, y, value=1.7), "addcdiv": lambda t, x, y: y.addcdiv(x, y),
-    "heaviside": lambda t, x, y: x.heaviside(y), "threshold": lambda t, x, y: t.nn.functional.threshold(x, 0.3, 2.0)}
+    "heaviside": lambda t, x, y: x.heaviside(y), "threshold": lambda t, x, y: t.nn.functional.threshold(x, 0.3, 2.0),
+    **{name: lambda t, x, y, name=name, given=given: getattr(t.ops.aten, name)(x, y, *given) for name, given in {
+        "threshold_backward": (0.3,), "leaky_relu_backward": (0.1, False), "hardtanh_backward": (-1, 2.3),
+        "softshrink_backward": (0.3,), "hardshrink_backward": (0.7,), "hardswish_backward": ()}.items()},
+    "elu_backward": lambda t, x, y: t.ops.aten.elu_backward(x, 1.3, 1.1, 0.9, False, y)}
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

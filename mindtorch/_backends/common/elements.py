@@ -158,12 +158,16 @@ def steps_of(family: dict[str, loops.Loop], function: Callable[..., Any], *defau
     return steps
 
 
-def of_bits(chain: Chained, plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function of arrays of half precision by a chain, and by a ``plain`` one until there is one."""
-    def run(x: np.ndarray, *others: np.ndarray) -> Any:
-        ufunc = chain.ufunc(x.dtype.char, (), SLOW * (x.size + CALLS), (x, *others))
+def of_bits(chain: Chained, plain: Callable[..., Any], count: int | None = None) -> Callable[..., Any]:
+    """Return the function of arrays of half precision, the first ``count`` arguments or all, by a chain, and by a
+    ``plain`` one until there is one.
+    """
+    def run(*args: Any) -> Any:
+        x, *others = args[:count]
+        numbers = () if count is None else args[count:]
+        ufunc = chain.ufunc(x.dtype.char, numbers, SLOW * (x.size + CALLS), args)
         if ufunc is None:
-            return plain(x, *others)
+            return plain(*args)
         given = x.view(BITS), *[other.view(BITS) for other in others]
         return (ufunc(*given) if x.size < MANY else of_many(ufunc, *given)).view(x.dtype)
 

@@ -89,14 +89,17 @@ def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
     return np.where(x >= 0, x * scale, np.expm1(x * input_scale) * (alpha * scale))
 
 
-def in_vectors(function: Callable[..., Any], width: int, plain: Callable[..., Any] | None = None) -> Looped:
+def in_vectors(function: Callable[..., Any], width: int) -> Looped:
     """Return the row of a derivative, a function of the gradient, the input, settings and which of PyTorch's loops
     computes: ``vectors``, in pairs of ``width`` bytes, or ``scalars``, of the elements left over. Their slopes of NaN
-    differ.
+    differ. Half precision is computed in float32.
     """
-    row = chained(function, 2, plain or in_blocks(function, 2))
+    wide = chained(function, 2, in_blocks(function, 2))
+    of_halves = of_bits(Chained(function, "eE"), lambda grad, x, *settings: as_dtype(
+        np.asarray(wide(to_opmath(grad), to_opmath(x), *settings)), x.dtype), 2)
 
     def run(grad: Any, x: Any, *settings: Any) -> Any:
+        row = of_halves if is_half(x) else wide
         flat = x.flags.c_contiguous and (grad.flags.c_contiguous or not any(grad.strides))
         left = x.size % (width // x.itemsize) if flat else x.size
         if left == x.size:
@@ -107,7 +110,7 @@ def in_vectors(function: Callable[..., Any], width: int, plain: Callable[..., An
             out.reshape(-1)[-left:] = row(through, rest, *settings, "scalars")
         return out
 
-    return Looped(run, settle=lambda dtype, size, *settings: row.settle(dtype, size, *settings, "scalars") if (
+    return Looped(run, settle=lambda dtype, size, *settings: wide.settle(dtype, size, *settings, "scalars") if (
         size * dtype.itemsize < width) else None)
 
 
@@ -118,14 +121,16 @@ def within(grad: Any, x: Any, low: Any, high: Any, loop: str) -> Any:
     return np.where((x <= low) | (x >= high), 0, grad)
 
 
-def outside_of(values: Any, x: Any, lambd: Any, loop: str = "scalars") -> Any:
+def outside_of(values: Any, x: Any, lambd: Any) -> Any:
     """Return the values where ``|x|`` exceeds ``lambd``, rounded to the dtype; 0 elsewhere."""
-    size, lambd, zero = np.abs(to_opmath(x)), to_opmath(number_in(lambd, x.dtype)), values.dtype.type(0)
-    return np.where(size > lambd, values, zero) if loop == "vectors" else np.where(size <= lambd, zero, values)
+    return np.where(np.abs(to_opmath(x)) <= to_opmath(number_in(lambd, x.dtype)), values.dtype.type(0), values)
 
 
 outside = in_vectors(lambda values, x, lambd, loop: np.where(np.abs(x) > lambd, values, 0) if loop == "vectors" else
-                     np.where(np.abs(x) <= lambd, 0, values), 64, outside_of)
+                     np.where(np.abs(x) <= lambd, 0, values), 64)
+#: The derivative of both shrinkages, whose bound is rounded to the dtype.
+shrink_backward = Looped(lambda grad, x, lambd: outside(grad, x, float(number_in(lambd, x.dtype))),
+                         settle=outside.settle)
 
 
 def threshold(x: Any, threshold: Any, value: Any) -> Any:
@@ -346,14 +351,15 @@ CPU_KERNELS.update({
     "hardsigmoid": chained(lambda x: gate(x) / 6),
     "hardsigmoid_backward": chained(lambda grad, x: np.where((x > -3) & (x < 3), grad * SIXTH, 0), 2),
     "hardswish": chained(lambda x: gate(x) * x / 6),
-    "leaky_relu_backward": lambda grad, x, slope, is_result: leaky(grad, x, slope),
+    "leaky_relu_backward": Looped(lambda grad, x, slope, is_result: leaky(grad, x, slope),
+                                  steps=lambda grad, x, slope, is_result: np.where(x > 0, grad, grad * slope)),
     "softshrink": chained(softshrink, 1, in_blocks(softshrink)),
-    "softshrink_backward": outside,
+    "softshrink_backward": shrink_backward,
     "hardshrink": chained(lambda x, lambd=0.5: np.where(np.abs(x) <= lambd, 0, x), 1,
                           lambda x, lambd=0.5: outside_of(x, x, lambd)),
-    "hardshrink_backward": outside,
+    "hardshrink_backward": shrink_backward,
     "threshold": chained(lambda x, least, value: np.where(x <= least, value, x), 1, threshold, "fdil"),
-    "threshold_backward": threshold_backward,
+    "threshold_backward": Looped(threshold_backward, steps=lambda grad, x, least: np.where(x <= least, 0, grad)),
     "log_sigmoid_forward": in_opmath(lambda x: (log_sigmoid_row(x), decay(x))),
     "glu": glu,
     "glu_backward": in_opmath(glu_backward),
