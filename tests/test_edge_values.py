@@ -84,7 +84,8 @@ VALUES: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
     **{f"gradient of {name} of {kind} NaNs": (
         lambda lib, x, name=name: [slope(lib, getattr(lib.nn.functional, name), x[:n]) for n in (3, 16, 33, 70)],
         torch.tensor([NAN, 1.0, -INF, -0.5] * 18).to(getattr(torch, kind)))
-        for kind in ("float32", "float64", "float16", "bfloat16") for name in ("elu", "selu", "celu", "hardtanh", "relu6", "hardshrink", "softshrink", "hardswish")},
+        for kind in ("float32", "float64", "float16", "bfloat16")
+        for name in ("elu", "selu", "celu", "hardtanh", "relu6", "hardshrink", "softshrink", "hardswish")},
     "running products of complex zeros": (lambda lib, x: lib.view_as_real(lib.complex(x, x).cumprod(0)),
                                           -SIGNED[:2].abs()),
     "norm of an order beyond float32": (lambda lib, x: lib.linalg.vector_norm(x, 1e300),

@@ -591,6 +591,17 @@ def test_unique_integers_at_both_ends_of_the_dtype(dtype: str) -> None:
         assert_same(*results)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("name", ["max", "min", "amax", "amin", "aminmax"])
+def test_extrema_of_half_precision_are_found_among_any_numbers(name: str, dtype: Any) -> None:
+    x = torch.randn(100, generator=torch.Generator().manual_seed(1)).to(dtype)
+    infinite = torch.cat([x, torch.tensor([torch.inf, -torch.inf])])
+    for values in (x, x.abs(), -x.abs(), infinite, x.view(4, 25).t(), *[
+            torch.cat([x, torch.tensor([nan])]) for nan in (torch.nan, -torch.nan)]):
+        for _ in range(3):
+            both(lambda lib, x: getattr(x, name)(), values.to(dtype))
+
+
 @pytest.mark.parametrize("name", ["any", "all", "sum", "mean", "amax", "std"])
 def test_a_call_that_is_made_again_gives_the_same_for_lists_and_tuples_without_dimensions(name: str) -> None:
     for dim in ([], (), [], (), [0], []):

@@ -16,6 +16,11 @@ def is_half(x: np.ndarray) -> bool:
     return x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
 
 
+def bits(x: np.ndarray) -> np.ndarray:
+    """Return an array as loops take it: the bits of half precision."""
+    return x.view(np.uint16) if is_half(x) else x
+
+
 def to_opmath(x: Any) -> Any:
     """Return an array (or None) in the dtype of the computation (ATen's ``opmath_t``): float32 for half precision,
     complex64 for complex numbers of it.

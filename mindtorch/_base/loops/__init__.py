@@ -266,8 +266,8 @@ gather, gather_down, pad_rows = (ByDType(name, True, "bhil") for name in ("gathe
 at_each, at_rows = ({name: ByDType(f"{name}_{way}", True, kinds)
                      for name, kinds in (("add", "fdileEFD"), ("multiply", "fdileE"), ("maximum", "fdilB"),
                                          ("minimum", "fdilB"), ("copy", "bhil"))} for way in ("at_each", "at_rows"))
-cumsum = ByDType("cumsum", True, "fdl")
-cumprod, distances, sum_bags = (ByDType(name, True) for name in ("cumprod", "distances", "sum_bags"))
+cumsum, cumprod = ByDType("cumsum", True, "fdleE"), ByDType("cumprod", True, "fdeE")
+distances, sum_bags = (ByDType(name, True) for name in ("distances", "sum_bags"))
 fmod, remainder = ByDType("fmod", True), ByDType("remainder", True)
 #: Of half precision with each step rounded.
 floor_divide, trunc_divide = ByDType("floor_divide", True, "fdeE"), ByDType("trunc_divide", True, "ileE")

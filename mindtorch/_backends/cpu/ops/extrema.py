@@ -46,11 +46,38 @@ def extremum(reduce: Any, find: Callable[..., np.ndarray]) -> Reduce:
     return found
 
 
+#: Elements of half precision from which on integers take less time; and infinity's bits, by the dtype's letter.
+AS_BITS, INFINITY = 1 << 6, {"e": 0x7C00, "E": 0x7F80}
+
+
+def extreme_of_bits(lowest: bool, dtype: np.dtype) -> Settled:
+    """Return the extremum of all elements of half precision. As integers with a sign, bits order positive numbers, and
+    without one, all negative numbers above them, the other way around.
+    """
+    infinity = INFINITY[dtype.char]
+
+    def run(x: np.ndarray) -> np.ndarray:
+        unsigned = x.view(np.uint16)
+        signed = unsigned.view(np.int16)
+        top, far = int(maximum(signed, None)), int(maximum(unsigned, None))
+        if top > infinity or far > infinity | 0x8000:
+            found = 0x7FFF  # NaN
+        elif lowest:
+            found = far if far & 0x8000 else int(minimum(signed, None))
+        else:
+            found = top if top >= 0 else int(minimum(unsigned, None))
+        return np.array(found, np.uint16).view(dtype)
+
+    return run
+
+
 def few_extreme(reduce: Any, find: Any) -> Callable[[np.ndarray, Ints, bool], Settled | None]:
     """Return a function that prepares the extremum of few numbers, of half precision as they are: of all of them, or of
     lines, at their indices, which NumPy finds in a third of the time.
     """
     def prepare(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
+        if x.size >= AS_BITS and is_half(x) and len(axis) == x.ndim and not keepdims:
+            return extreme_of_bits(reduce is minimum, x.dtype)
         if x.size > (FEW if x.itemsize == 2 else SOME) or x.dtype.char not in "fdlihbB?eE":
             return None
         if not keepdims and len(axis) == x.ndim:

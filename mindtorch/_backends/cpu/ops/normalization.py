@@ -15,7 +15,7 @@ from ...common.blas import add_product
 from ...common.blocks import BLOCK, LARGE, each_block
 from ...common.elements import number
 from ...common.half import converted as as_dtype
-from ..precision import is_half, opmath, to_opmath
+from ..precision import bits, is_half, opmath, to_opmath
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
 from .reduction import FEW, add
@@ -59,11 +59,6 @@ def affine(x: Array, weight: Any, bias: Any, groups: Groups) -> Array:
     if bias is not None:
         x += bias
     return x
-
-
-def bits(x: Array) -> Array:
-    """Return a contiguous array as loops take it: the bits of half precision."""
-    return x.view(np.uint16) if is_half(x) else x
 
 
 def looped(loop: loops.ByDType, groups: Groups, x: Array, *parameters: Any) -> tuple[Any, tuple[int, ...]] | None:

@@ -16,7 +16,7 @@ from ...common.blocks import each_block
 from ...common.elements import CALLS, number
 from ...common.half import converted as as_dtype
 from ..along import taken_along
-from ..precision import is_half, to_opmath
+from ..precision import bits, is_half, to_opmath
 from ..rows import MOST, Prepared, of_rows
 from . import AT_ONCE, CPU_KERNELS
 from .extrema import line_starts, lines
@@ -31,7 +31,7 @@ LOOPS: dict[np.ufunc, loops.ByDType] = {np.add: loops.cumsum, np.multiply: loops
 
 def running(x: np.ndarray) -> np.dtype:
     """Return the dtype of the running value."""
-    return np.dtype({"f": np.float64, "c": np.complex128}.get(x.dtype.kind, np.int64))
+    return np.dtype({"f": np.float64, "c": np.complex128}.get("f" if is_half(x) else x.dtype.kind, np.int64))
 
 
 def accumulate(ufunc: np.ufunc, x: np.ndarray, axis: int, wide: np.dtype) -> np.ndarray:
@@ -50,9 +50,11 @@ def accumulated(ufunc: np.ufunc) -> Prepared:
     """Return a row for ``op(self, dim, dtype)``."""
 
     def row(x: np.ndarray, dim: int, dtype: Any = None) -> Any:
-        x, axis = lines(to_opmath(converted(x, dtype)), dim)
+        x, axis = lines(converted(x, dtype), dim)
+        if x.size <= FEW or (is_half(x) and LOOPS[ufunc].compiled(x.size, np.ascontiguousarray(x)) is None):
+            x = to_opmath(x)
         wide = running(x)
-        kept = x.dtype if x.dtype.kind in "fc" else wide
+        kept = wide if wide.kind == "i" else x.dtype
         if x.size <= FEW:
             return accumulate(ufunc, x, axis, wide).astype(kept, copy=False)
         x = np.ascontiguousarray(x, wide if wide.kind == "i" else None)
@@ -60,7 +62,7 @@ def accumulated(ufunc: np.ufunc) -> Prepared:
             return row(x.view(x.real.dtype).reshape(*x.shape, 2), axis).reshape(*x.shape[:-1], -1).view(x.dtype)
         out = allocate(x.shape, kept)
         if (loop := LOOPS[ufunc].compiled(x.size, x)) is not None:
-            by_boxes(loop, x, axis, out)
+            by_boxes(loop, bits(x), axis, bits(out))
         elif axis < x.ndim - 1 and x.size >= x.shape[axis] * WIDE:
             step_by_step(ufunc, np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0), wide)
         elif axis < x.ndim - 1 or wide is kept:
@@ -72,7 +74,7 @@ def accumulated(ufunc: np.ufunc) -> Prepared:
                        max(BLOCK // length, 1), x.size)
         return out
 
-    plain, wide, single, integer = scalar_back(row), np.dtype(np.float64), loops.SINGLE, np.dtype(np.int64)
+    plain, single, integer = scalar_back(row), loops.SINGLE, np.dtype(np.int64)
 
     def prepare(x: np.ndarray, dim: int, dtype: Any = None) -> Callable[[np.ndarray], Any]:
         return sure(x, dim, dtype) or (lambda x: plain(x, dim, dtype))
@@ -86,19 +88,17 @@ def accumulated(ufunc: np.ufunc) -> Prepared:
         if not x.ndim:
             result = integer if x.dtype.kind in "biu" and dtype is None else kept
             return (lambda x: x.astype(result)) if dim in (0, -1) else None
-        if is_half(x):
-            return lambda x: accumulate(ufunc, x.astype(wide), dim, wide).astype(single).astype(kept)
-        double, loop, shape = running(x), LOOPS[ufunc], x.shape
-        if kept.char not in "fdFD" or not -x.ndim <= dim < x.ndim:
+        double, loop, shape, half = running(x), LOOPS[ufunc], x.shape, is_half(x)
+        if kept.char not in "fdFDeE" or not -x.ndim <= dim < x.ndim:
             return None
         box, few = boxes(x, dim % x.ndim).shape, x.size < loops.FEW
 
         def run(x: np.ndarray) -> np.ndarray:
             if few or (by_loop := loop.compiled(SLOW * (x.size + CALLS), x)) is None:
-                found: np.ndarray = accumulate(ufunc, x, dim, double).astype(kept)
-                return found
+                found: np.ndarray = accumulate(ufunc, x.astype(double) if half else x, dim, double)
+                return found.astype(single).astype(kept) if half else found.astype(kept)
             out = np.empty(shape, kept)
-            by_loop(x.reshape(box), out.reshape(box), 0, box[2])
+            by_loop(bits(x).reshape(box), bits(out).reshape(box), 0, box[2])
             return out
 
         return run

@@ -6,36 +6,44 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numba import njit
 
-from .writing import FLOATS, f64, i64, loop
+from .division import as_is
+from .half import HALVES
+from .writing import FLOATS, f32, f64, i64, loop
 
 
 def running(name: str, operation: Callable[[Any, Any], Any], first: Any, wide: Any = f64,
-            of: tuple[str, ...] = FLOATS) -> None:
+            of: tuple[str, ...] = FLOATS, half: str = "") -> None:
     """Build the loop that combines the elements up to each step, for some of the inner places; the running value is
-    float64, as in PyTorch, or int64.
+    float64, as in PyTorch, or int64. Elements are of the dtypes ``of``, or the bits of half precision.
     """
-    @loop("T[:,:,::1]", "T[:,:,::1]", "int64", "int64", of=of, name=name)
+    read, narrow = HALVES.get(half, (as_is, as_is))
+    write = njit(inline="always")(lambda x: narrow(f32(x))) if half else as_is
+    boxes = "uint16[:,:,::1]" if half else "T[:,:,::1]"
+
+    @loop(boxes, boxes, "int64", "int64", of=() if half else of, name=f"{name}_{half}" if half else name)
     def body(x: Any, out: Any, start: Any, stop: Any) -> None:
         totals = np.empty(stop - start, wide)
         for k in range(len(x)):
             if len(totals) == 1:
                 total = first
                 for step in range(x.shape[1]):
-                    total = operation(total, wide(x[k, step, start]))
-                    out[k, step, start] = total
+                    total = operation(total, wide(read(x[k, step, start])))
+                    out[k, step, start] = write(total)
             else:
                 totals[:] = first
                 for step in range(x.shape[1]):
                     line, result = x[k, step, start:stop], out[k, step, start:stop]
                     for i in range(len(totals)):
-                        totals[i] = operation(totals[i], wide(line[i]))
-                        result[i] = totals[i]
+                        totals[i] = operation(totals[i], wide(read(line[i])))
+                        result[i] = write(totals[i])
 
 
-running("cumsum", operator.add, 0.0)
 running("cumsum", operator.add, i64(0), i64, ("int64",))
-running("cumprod", operator.mul, 1.0)
+for _half in ("", *HALVES):
+    running("cumsum", operator.add, 0.0, half=_half)
+    running("cumprod", operator.mul, 1.0, half=_half)
 
 
 @loop("T[:,:,::1]", "T[:,:,::1]", "int64[:,:,::1]", "bool_", "bool_", of=(*FLOATS, "int32", "int64"))
