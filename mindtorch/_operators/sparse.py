@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._backends.sparse import compressing, coordinates, parts
+from .._backends.sparse.products import scaled
 from .._base.errors import check
 from .._base.formats import LAYOUTS, layout_name, sparse_coo, strided
 from .._dispatch.aten import (
@@ -258,10 +259,6 @@ def product_of_sparse(sparse: Tensor, dense: Tensor) -> Tensor:
     if sparse._keys & SPARSES:
         return _sparse_addmm(zeros((), dense._dtype, None, dense._device), sparse, dense, 0, 1)
     return t(_sparse_addmm(zeros((), dense._dtype, None, dense._device), t(dense), t(sparse), 0, 1))
-
-
-def scaled(value: Tensor, number: Any) -> Tensor:
-    return value if number == 1 else value * number
 
 
 def mat1_gradient(grad: Tensor, mat1: Tensor, mat2: Tensor, alpha: Any) -> Tensor:

@@ -8,7 +8,7 @@ from ..._base.errors import check
 from ..._base.formats import layout_name, sparse_coo
 from ..._dispatch.aten import (
     _unique2 as unique, arange, cat, empty_memory_format as empty, index_Tensor as at, nonzero,
-    repeat_interleave_self_Tensor as repeated, searchsorted_Tensor as searchsorted, stack, zeros,
+    repeat_interleave_Tensor as repeats, searchsorted_Tensor as searchsorted, stack, zeros,
 )
 from ..._dispatch.keys import SPARSES
 from ..._dtype import DType, int32, int64
@@ -34,19 +34,29 @@ def of_tensors(compressed_indices: Tensor, plain_indices: Tensor, values: Tensor
 # -- from compressed ---------------------------------------------------------------------------------------------------
 
 
+def rows_and_columns(parts: Parts) -> tuple[Tensor, Tensor]:
+    """Return the row and the column of each value or block; rows, or columns, of a batch have numbers of their own."""
+    assert parts.plain is not None
+    across = parts.plain.reshape(-1).to(int64)
+    if parts.plain.is_meta:
+        return across, across
+    starts = parts.indices.to(int64)
+    line = repeats((starts[..., 1:] - starts[..., :-1]).reshape(-1))
+    return (line, across) if parts.layout in BY_ROW else (across, line)
+
+
 def places_of(parts: Parts) -> Tensor:
     """Return the coordinates (matrix of the batch, row, column) of a compressed tensor's values or blocks."""
     assert parts.plain is not None
     if parts.plain.is_meta:
         return empty((3, parts.plain.numel()), int64, None, parts.plain._device)
-    lead, bounds = parts.indices.shape[:-1], parts.indices.shape[-1]
-    starts = parts.indices.reshape((prod(lead), bounds)).to(int64)
-    batch, lines = starts.shape[0], starts.shape[1] - 1
-    counts = (starts[:, 1:] - starts[:, :-1]).reshape(-1)
-    line = repeated(arange(lines, int64, None, starts._device).repeat(batch), counts)
-    across = parts.plain.reshape(-1).to(int64)
-    which = arange(batch, int64, None, starts._device).repeat_interleave(parts.nnz)
-    return stack([which, line, across] if parts.layout in BY_ROW else [which, across, line])
+    row, column = rows_and_columns(parts)
+    which = arange(prod(parts.indices.shape[:-1]), int64, None, row._device).repeat_interleave(parts.nnz)
+    if parts.layout in BY_ROW:
+        row = row - which * (parts.indices.shape[-1] - 1)
+    else:
+        column = column - which * (parts.indices.shape[-1] - 1)
+    return stack([which, row, column])
 
 
 def flat_values(parts: Parts) -> Tensor:

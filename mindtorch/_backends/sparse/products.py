@@ -17,7 +17,7 @@ from ..._dtype import int64
 from ..._tensor import Tensor
 from ..._tensor.sparse import COMPRESSED, CSC, coo as coo_tensor, with_values
 from . import compressed, coo, sparse
-from .compressing import compressed_to_coo, elements_of, like, places_of
+from .compressing import compressed_to_coo, elements_of, like, rows_and_columns
 from .coordinates import added, coalesce
 
 
@@ -41,6 +41,8 @@ def elements(matrix: Tensor) -> Elements:
         check(parts.sparse_dim == 2 and parts.values.ndim == 1, lambda: "matrix product: expected a sparse matrix with "
               f"2 sparse dimensions, got {parts.sparse_dim}, and {parts.dense_dim} dense ones")
         return Elements(parts.indices[0], parts.indices[1], parts.values)
+    if not parts.blocksize:
+        return Elements(*rows_and_columns(parts), parts.values)
     places, values = elements_of(matrix)
     return Elements(places[1], places[2], values)
 
@@ -49,6 +51,10 @@ def times_dense(left: Elements, rows: int, right: Tensor) -> Tensor:
     """Return the product of a sparse matrix of so many rows and a dense matrix or vector."""
     scale = left.values.reshape((-1, *(1,) * (right.ndim - 1)))
     return added(right.index_select(0, left.columns) * scale, left.rows, rows)
+
+
+def scaled(value: Tensor, number: Any) -> Tensor:
+    return value if number == 1 else value * number
 
 
 def check_factors(left: Tensor, right: Tensor) -> None:
@@ -101,14 +107,13 @@ def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: Any = 
           mat1.ndim != 2 else f"addmm: matrices expected, got {mat2.ndim}D tensor")
     product = mm(mat1, mat2)
     shape = tuple(product.shape)
-    product = product if alpha == 1 else product * alpha
+    product = scaled(product, alpha)
     if beta == 0:
         return product
+    self = scaled(self, beta)
     if self._keys & SPARSES:
-        self = self if beta == 1 else self * beta
         return self + product if product._keys & SPARSES else product + self
-    self = (self if beta == 1 else self * beta).expand(shape)
-    return self + product
+    return self.expand(shape) + product
 
 
 @sparse("mv")
@@ -165,7 +170,7 @@ def sspaddmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: Any
     rows = product.indices[0].repeat_interleave(columns)
     across = arange(columns, int64, None, self._device).repeat(product.nnz)
     mine = self._sparse
-    first = mine.values if beta == 1 else mine.values * beta
+    first = scaled(mine.values, beta)
     return coo_tensor(cat([mine.indices, stack([rows, across])], 1),
                       cat([first, product.values.reshape(-1) * alpha], 0), self.shape)
 
@@ -186,10 +191,12 @@ def sparse_sampled_addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1
     check(self.shape[-2] == mat1.shape[-2], lambda: f"{name}: self.shape[-2] must match mat1.shape[-2]")
     check(self.shape[-1] == mat2.shape[-1], lambda: f"{name}: self.shape[-1] must match mat2.shape[-1]")
     parts = self._sparse
-    which, row, column = places_of(parts).unbind(0)
-    count = prod(self.shape[:-2])
-    left, right = (factor.reshape((count, *factor.shape[-2:])) for factor in (mat1, mat2.mT))
-    sampled = (left[which, row] * right[which, column]).sum(-1).reshape(parts.values.shape) * alpha
-    return with_values(self, sampled if beta == 0 else parts.values * beta + sampled)
+    row, column = rows_and_columns(parts)
+    if (count := prod(self.shape[:-2])) != 1:  # rows have numbers of their own in each matrix, columns have none
+        column = column + arange(count, int64, None, self._device).repeat_interleave(parts.nnz) * self.shape[-1]
+    left, right = (factor.reshape((-1, mat1.shape[-1])).index_select(0, at)
+                   for factor, at in ((mat1, row), (mat2.mT, column)))
+    sampled = scaled((left * right).sum(-1).reshape(parts.values.shape), alpha)
+    return with_values(self, sampled if beta == 0 else scaled(parts.values, beta) + sampled)
 
 
