@@ -7,8 +7,8 @@ import mindtorch
 def forget(packet: str) -> None:
     """Take an operator out of the registry, and its names out of the library."""
     registry = mindtorch.registry
-    for op in registry.packets.pop(packet, ()):
-        registry.operators.pop(op.name, None)
+    for op in [*registry.packets.get(packet, ())]:
+        registry.undefine(op)
     mindtorch._methods.api.FUNCTIONS.pop(packet, None)
     for space in (mindtorch, mindtorch.Tensor, mindtorch._methods.functions):
         if packet in vars(space):

@@ -469,13 +469,12 @@ def _unreduced(function: Callable[..., Any], place: int) -> Callable[..., Any]:
     return loss
 
 
-def make_function(name: str, method: bool = False, packet: Packet = None) -> Callable[..., Any]:
-    """Return the function, or the method, that calls a packet; ``packet`` replaces the overloads of that name.
-
-    ``resolved`` caches a binder by the type of a single argument (``x.relu()``), or by the types of several arguments
-    and the names of the keywords.
+def by_types(resolved: dict[Any, Callable[..., Any]], first_call: Callable[..., Any],
+             failed: Callable[..., None] | None = None) -> Callable[..., Any]:
+    """Return a function that calls the binder that ``resolved`` has for the type of a single argument (``x.relu()``),
+    or for the types of several arguments and the names of the keywords; without one, ``first_call`` with the arguments,
+    the keywords, and the key to keep a binder by. ``failed`` learns of errors.
     """
-    resolved: dict[Any, Callable[..., Any]] = {}
 
     def function(first: Any = MISSING, second: Any = MISSING, third: Any = MISSING, /, *more: Any,
                  **kwargs: Any) -> Any:
@@ -499,13 +498,39 @@ def make_function(name: str, method: bool = False, packet: Packet = None) -> Cal
             elif (call := resolved.get(kinds := tuple(map(type, (first, second, third, *more))))) is not None:
                 return call(first, second, third, *more)
         except Exception:
-            check_countable(name, present(first, second, third, *more), kwargs, method, packet)
+            if failed is not None:
+                failed(present(first, second, third, *more), kwargs)
             raise
         return first_call(present(first, second, third, *more), kwargs, kinds)
 
+    return function
+
+
+def asks_handlers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return True if a mode is active, or an argument's class has a ``__torch_function__``."""
+    return bool(dispatcher.mode & FUNCTION or overriding((*args, *kwargs.values())))
+
+
+def keep_binder(resolved: dict[Any, Callable[..., Any]], kinds: Any, args: tuple[Any, ...], kwargs: dict[str, Any],
+                canonical: tuple[Any, ...], op: Operator, first_call: Callable[..., Any]) -> None:
+    """Keep a binder for later calls with arguments of these types, unless binding depends on values."""
+    call = _shortcut(args, kwargs, canonical, op, first_call)
+    if call is not None:
+        if not resolved:
+            remembered.append(resolved)
+        resolved[kinds] = call
+
+
+def make_function(name: str, method: bool = False, packet: Packet = None) -> Callable[..., Any]:
+    """Return the function, or the method, that calls a packet; ``packet`` replaces the overloads of that name."""
+    resolved: dict[Any, Callable[..., Any]] = {}
+
+    def failed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        check_countable(name, args, kwargs, method, packet)
+
     def first_call(args: tuple[Any, ...], kwargs: dict[str, Any], kinds: Any = None) -> Any:
         """Call the overload that takes the arguments, and keep its binder for arguments of these kinds."""
-        asks = bool(dispatcher.mode & FUNCTION or overriding((*args, *kwargs.values())))
+        asks = asks_handlers(args, kwargs)
         if asks and (whom := asked(args, kwargs)) is not None:
             return handle(made, whom, args, kwargs)
         named = {**kwargs}
@@ -514,17 +539,14 @@ def make_function(name: str, method: bool = False, packet: Packet = None) -> Cal
         if out is not None:
             op, canonical = op.out_form, (*canonical, out)
         if kinds and not asks and (out is not None or "out" not in kwargs):
-            call = _shortcut(args, kwargs, canonical, op, first_call)
-            if call is not None:
-                if not resolved:
-                    remembered.append(resolved)
-                resolved[kinds] = call
+            keep_binder(resolved, kinds, args, kwargs, canonical, op, first_call)
         try:
             return op.call(*canonical)
         except Exception:
-            check_countable(name, args, kwargs, method, packet)
+            failed(args, kwargs)
             raise
 
+    function = by_types(resolved, first_call, failed)
     place = _place(name, " self" if method else " reduction=1")
     made: Any = overridable((_as_method if method else _unreduced)(function, place)) if place else function
     made.__name__ = made.packet = name

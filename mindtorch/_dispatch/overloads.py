@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from .._base import formats
 from .._base.about import about
 from .._base.backend import by_key
-from .binding import Mismatch, bind, resolve_overload, settled
+from .binding import Mismatch, asks_handlers, bind, by_types, keep_binder, resolve_overload, settled
 from .dispatcher import has_derivative, keys_of, resolve
 from .keys import AUTOGRAD, BACKENDS, CPU, META, NPU, PYTHON, DispatchKeySet
 from .registry import Operator
@@ -146,6 +146,8 @@ class OpOverload:
         self.__qualname__ = f"{self.namespace}.{self.__name__}"
         self.__module__ = packet.__module__
         self.py_kernels: dict[Any, Callable[..., Any]] = {}
+        self._binders: dict[Any, Callable[..., Any]] = {}
+        self._call = by_types(self._binders, self._first_call)
 
     @cached_property
     def _schema(self) -> FunctionSchema:
@@ -158,9 +160,13 @@ class OpOverload:
         return self._overloadpacket
 
     @property
+    def _called(self) -> Operator:
+        """The operator that is called: that of tensors takes numbers, too, but its node is another."""
+        return registry[self.__name__] if self.__name__ in OF_NUMBERS and self.namespace == "aten" else self._operator
+
+    @property
     def op(self) -> Callable[..., Any]:
-        op = self._operator  # that of tensors takes numbers, too, but its node is another
-        return registry[self.__name__].call if self.__name__ in OF_NUMBERS and self.namespace == "aten" else op.call
+        return self._called.call
 
     @property
     def tags(self) -> list[Tag]:
@@ -177,9 +183,16 @@ class OpOverload:
         return self._schema.name + (f".{self._overloadname}" if self._overloadname != "default" else "")
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+    def _first_call(self, args: tuple[Any, ...], kwargs: dict[str, Any], kinds: Any = None) -> Any:
         if (found := asked(args, kwargs)) is not None:
             return handle(self, found, args, kwargs)
-        return self.op(*settled(self._canonical(args, kwargs)))
+        canonical, op = settled(self._canonical(args, kwargs)), self._called
+        names = {*op.schema.positions, *["out"] * (op.is_out and len(op.schema.returns) == 1)}
+        if kinds and kwargs.keys() <= names and not asks_handlers(args, kwargs):
+            keep_binder(self._binders, kinds, args, kwargs, canonical, op, self._first_call)
+        return op.call(*canonical)
 
     def _canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Convert arguments to the schema's order and types. Raises PyTorch's RuntimeError if they do not fit."""
@@ -287,6 +300,8 @@ class OpOverloadPacket:
         self._qualified_op_name = f"{namespace}::{name}"
         self.__name__, self.__module__ = name, f"torch._ops.{namespace}"
         self._dir: list[str] = []
+        self._binders: dict[Any, Callable[..., Any]] = {}
+        self._call = by_types(self._binders, self._first_call)
 
     def overloads(self) -> list[str]:
         """Return the names of the overloads; the unnamed one is 'default'."""
@@ -298,11 +313,13 @@ class OpOverloadPacket:
             raise AttributeError(overload)
         dotted = self._name if overload == "default" else f"{self._name}.{overload}"
         op = registry.operators.get(OURS.get(dotted, dotted))
-        if op is None and overload == "Scalar" and (op := registry.operators.get(f"{self._name}.Tensor")) is not None:
-            return overload_of(op, by_number=True)
-        if op is None or ATEN_NAMES.get(op.name, overload) != overload:
+        by_number = op is None and overload == "Scalar"
+        if by_number:
+            op = registry.operators.get(f"{self._name}.Tensor")
+        if op is None or (not by_number and ATEN_NAMES.get(op.name, overload) != overload):
             raise AttributeError(f"The underlying op of '{self}' has no overload name '{overload}'")
-        return overload_of(op)
+        found = self.__dict__[overload] = overload_of(op, by_number)
+        return found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.overloads())
@@ -312,21 +329,37 @@ class OpOverloadPacket:
         return self
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+    def _first_call(self, args: tuple[Any, ...], kwargs: dict[str, Any], kinds: Any = None) -> Any:
         if (found := asked(args, kwargs)) is not None:
             return handle(self, found, args, kwargs)
-        kwargs, out = _without_out(registry[self._name], kwargs)
+        named, out = _without_out(registry[self._name], kwargs)
         try:
-            op, canonical = resolve_overload(self._name, args, kwargs, out=out is not None)
+            op, canonical = resolve_overload(self._name, args, named, out=out is not None)
         except TypeError as error:
             raise RuntimeError("Overloaded torch operator invoked from Python failed to match any schema:\n"
                                f"{error}") from error
-        return op.call(*canonical) if out is None else op.out_form.call(*canonical, out)
+        if out is not None:
+            return op.out_form.call(*canonical, out)
+        if kinds and not asks_handlers(args, kwargs):
+            keep_binder(self._binders, kinds, args, kwargs, canonical, op, self._first_call)
+        return op.call(*canonical)
+
+    def _forget(self) -> None:
+        """Look for the overloads anew, of which a library removes some."""
+        self._binders.clear()
+        for overload in [name for name, value in vars(self).items() if isinstance(value, OpOverload)]:
+            delattr(self, overload)
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='{self}')>"
 
     def __str__(self) -> str:
         return f"{self._namespace}.{self._opname}"
+
+    def __reduce__(self) -> Any:
+        return packet_of, (self._namespace, self._opname)
 
     def __hash__(self) -> int:
         return hash(self._name)
@@ -343,7 +376,9 @@ _packets: dict[str, OpOverloadPacket] = {}
 
 def packet_of(namespace: str, name: str) -> OpOverloadPacket:
     """Return the packet of a name, always the same object."""
-    return _packets.setdefault(f"{namespace}::{name}", OpOverloadPacket(namespace, name))
+    if (found := _packets.get(f"{namespace}::{name}")) is None:
+        found = _packets[f"{namespace}::{name}"] = OpOverloadPacket(namespace, name)
+    return found
 
 
 def overload_of(op: Operator, by_number: bool = False) -> OpOverload:
@@ -372,7 +407,8 @@ class _OpNamespace(ModuleType):
         if packet not in registry.packets:
             raise about(AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'"),
                         "unknown operator", name=name)
-        return packet_of(self.name, name)
+        found = self.__dict__[name] = packet_of(self.name, name)
+        return found
 
     def __dir__(self) -> list[str]:
         prefix = "" if self.name == "aten" else f"{self.name}::"
@@ -409,6 +445,16 @@ class _Ops(ModuleType):
 
 
 ops = _Ops("torch.ops")
+
+
+def forget(packet: str) -> None:
+    """Look for a packet anew, of which a library removes overloads."""
+    namespace, _, name = packet.rpartition("::")
+    packet_of(namespace or "aten", name)._forget()
+    vars(getattr(ops, namespace or "aten")).pop(name, None)
+
+
+registry.on_undefine.append(forget)
 
 
 def shown_arguments(op: Operator, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -237,6 +237,7 @@ class OpRegistry:
         #: By composite: the wrapper of its function that records it as one node on CPU tensors of these keys.
         self.folds: dict[str, Callable[[Operator, Callable[..., Any], int], Callable[..., Any]]] = {}
         self.on_define: list[Callable[[str], None]] = []
+        self.on_undefine: list[Callable[[str], None]] = []
         self.changes = 0  #: how often an operator's functions were replaced
 
     def define(self, row: str, flags: frozenset[str] = frozenset({"function"}), family: str = "") -> Operator:
@@ -313,6 +314,8 @@ class OpRegistry:
             self.packets[form.packet] = [other for other in self.packets.get(form.packet, []) if other is not form]
             if not self.packets[form.packet]:
                 del self.packets[form.packet]
+            for hook in self.on_undefine:
+                hook(form.packet)
 
     def register_derivative(self, name: str, derivative: Any) -> None:
         """Set an operator's derivative, replacing any other."""

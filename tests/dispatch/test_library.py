@@ -65,6 +65,61 @@ def test_a_kernel_of_atens_is_replaced_until_the_library_is_gone(t):
 
 
 @BOTH
+def test_a_packet_called_before_calls_what_another_library_defines_under_its_name(t, namespace):
+    packets = []
+    for schema, kernel in (("twice(Tensor x) -> Tensor", lambda x: 2 * x),
+                           ("twice(Tensor x, int n=3) -> Tensor", lambda x, n=3: n * x)):
+        with t.library._scoped_library(namespace, "DEF") as lib:
+            lib.define(schema)
+            lib.impl("twice", kernel, "CPU")
+            packet = getattr(t.ops, namespace).twice
+            packets.append([f(t.ones(2)).tolist() for f in (packet, packet, packet.default, packet.default)])
+            if "n=3" in schema:
+                packets.append([f(t.ones(2), n=5).tolist() for f in (packet, packet.default) for _ in range(2)])
+        assert not hasattr(getattr(t.ops, namespace), "twice")
+    assert packets == [[[2.0, 2.0]] * 4, [[3.0, 3.0]] * 4, [[5.0, 5.0]] * 4]
+
+
+@BOTH
+def test_an_overload_called_before_asks_handlers_later(t, namespace):
+    class Seen(t.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            names.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    class Own(t.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            names.append(cls.__name__)
+            return super().__torch_function__(func, types, args, kwargs)
+
+    names: list[str] = []
+    x, calls = t.ones(2), (t.ops.aten.add, t.ops.aten.add.Tensor)
+    for call in calls * 2:
+        call(x, x)
+    with Seen():
+        for call in calls:
+            call(x, x)
+    for call in calls * 2:
+        call(x, x)
+        call(x.as_subclass(Own), x)
+    assert names == ["aten.add", "aten.add.Tensor", *["Own"] * 4]
+
+
+@BOTH
+def test_arguments_of_other_types_choose_the_overload_anew(t, namespace):
+    x, out = t.arange(3.0), t.zeros(3)
+    for _ in range(2):
+        assert t.ops.aten.add(x, 1).tolist() == [1, 2, 3] and t.ops.aten.add(x, x, alpha=2).tolist() == [0, 3, 6]
+        assert t.ops.aten.add.out(x, x, out=out) is out and out.tolist() == [0, 2, 4]
+        assert t.ops.aten.max(x).item() == 2 and t.ops.aten.max(x, 0)[1].item() == 2
+        assert t.ops.aten.sum.dim_IntList(x.view(1, 3), [0], keepdim=True).shape == (1, 3)
+        assert t.ops.aten.view(x, [3, 1]).shape == (3, 1) and t.ops.aten.zeros([2], device="cpu").tolist() == [0, 0]
+        with pytest.raises(RuntimeError):
+            t.ops.aten.add.Tensor(x, "x")
+
+
+@BOTH
 def test_an_operator_has_the_tags_that_it_was_defined_with(t, namespace):
     own = library(t).Library(namespace, "DEF")
     own.define("f(Tensor x) -> Tensor", tags=t.Tag.core)

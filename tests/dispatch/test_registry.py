@@ -23,8 +23,9 @@ def restored():
     kernels = {name: dict(op.kernels) for name, op in registry.operators.items()}
     derivatives = dict(registry.derivatives)
     yield
-    for name in set(registry.operators) - names:
-        packet = registry.operators.pop(name).packet
+    for op in [op for name, op in registry.operators.items() if name not in names]:
+        registry.undefine(op)
+        packet = op.packet
         torch.Tensor.__dict__.get(packet) and delattr(torch.Tensor, packet)
         vars(torch).pop(packet, None)
     registry.packets.clear()
