@@ -213,6 +213,9 @@ def bernoulli_tensor(generator: Generator, p: np.ndarray) -> np.ndarray:
     return draw(generator, p.size, standard_uniform(compute)) < p.ravel().astype(compute, copy=False)
 
 
+FEW_PAIRS = 1 << 16  #: of categories and draws, which NumPy compares in less time than it searches row by row
+
+
 def multinomial(generator: Generator, probabilities: np.ndarray, n: int, replacement: bool) -> np.ndarray:
     """Draw ``n`` categories of each row of a floating-point array of shape (rows, categories), as int64 (rows, n).
 
@@ -238,6 +241,8 @@ def _multinomial_with_replacement(generator: Generator, probabilities: np.ndarra
     cumulative = np.cumsum(probabilities, axis=1, dtype=compute_dtype(probabilities.dtype))
     cumulative /= cumulative[:, -1:].copy()
     u = draw(generator, len(cumulative) * n, DOUBLE).reshape(len(cumulative), n)
+    if len(u) > 8 and cumulative.size * n <= FEW_PAIRS:
+        return np.add.reduce(cumulative[:, None] < u[:, :, None], -1, np.int64)
     samples = np.empty(u.shape, np.int64)
     for row, row_cumulative, row_u in zip(samples, cumulative.astype(np.float64), u, strict=True):
         row[:] = row_cumulative.searchsorted(row_u)

@@ -16,7 +16,7 @@ from ..along import put_along, taken_along
 from ..precision import is_half, to_opmath
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
-from .reduction import PIECE, maximum, minimum
+from .reduction import PIECE, add, maximum, minimum
 
 NONE, MEAN, SUM = 0, 1, 2
 array = np.ndarray
@@ -427,9 +427,9 @@ def grad_by_sample(grad_output: array, samples: int, reduction: int) -> array:
     return grad_output.reshape(-1, 1) / (samples if reduction == MEAN else 1)
 
 
-def multilabel_margin(self: array, target: array) -> tuple[array, array]:
-    """Return the distance to the margin by sample, target class and other class (0 for pairs that do not count), and a
-    mask of the target classes, listed before the first -1.
+def multilabel_margin(self: array, target: array) -> tuple[array, array, array, array]:
+    """Return the sample and the class of each target, listed before the first -1; by target and class, the distance to
+    the margin (0 for classes that are targets, too); and a mask of the target classes.
 
     Raises:
         RuntimeError: if a target is neither a class nor -1.
@@ -438,33 +438,31 @@ def multilabel_margin(self: array, target: array) -> tuple[array, array]:
     x, labels = self.reshape(-1, classes), target.reshape(-1, classes)
     if labels.size and not -1 <= labels.item(labels.argmin()) <= labels.item(labels.argmax()) < classes:
         raise RuntimeError("argument #2 'target' is out of range")
-    listed = np.logical_and.accumulate(labels >= 0, 1)
-    lines = np.arange(len(x))[:, None]
-    places = (lines * classes + labels)[listed]
+    samples, places = np.logical_and.accumulate(labels >= 0, 1).nonzero()
+    chosen = labels[samples, places]
     is_target = np.zeros(x.shape, bool)
-    is_target.put(places, True)
-    own = x.take(lines * classes + np.maximum(labels, 0))
-    distance = x[:, None, :] + (1 - own)[:, :, None]
+    is_target[samples, chosen] = True
+    distance = x.take(samples, 0) + (1 - x[samples, chosen])[:, None]
     np.fmax(distance, 0, distance)  # NaN is not above the margin
-    np.copyto(distance, 0, where=~(listed[:, :, None] & ~is_target[:, None, :]))
-    return distance, is_target
+    np.copyto(distance, 0, where=is_target.take(samples, 0))
+    return samples, chosen, distance, is_target
 
 
 def multilabel_margin_loss_forward(self: array, target: array, reduction: int) -> tuple[Any, array]:
-    distance, is_target = multilabel_margin(self, target)
-    values = np.add.reduce(distance, (1, 2)) / distance.shape[2]
+    samples, _, distance, is_target = multilabel_margin(self, target)
+    values = np.bincount(samples, add(distance, 1), len(is_target)).astype(self.dtype) / is_target.shape[1]
     return reduced(values.reshape(self.shape[:self.ndim - 1]), reduction), is_target.reshape(target.shape)
 
 
 def multilabel_margin_loss_backward(grad_output: array, self: array, target: array, reduction: int,
                                     is_target: array) -> array:
-    distance, _ = multilabel_margin(self, target)
-    samples, classes, _ = distance.shape
-    slope = np.sign(distance) / classes
-    grad = slope.sum(1)
-    labels = target.reshape(samples, classes)
-    np.subtract.at(grad, (np.arange(samples)[:, None], np.maximum(labels, 0)), slope.sum(2))
-    return (grad * grad_by_sample(grad_output, samples, reduction)).reshape(self.shape)
+    samples, chosen, distance, mask = multilabel_margin(self, target)
+    slope = np.sign(distance, distance)
+    grad = np.zeros(mask.shape, self.dtype)
+    np.add.at(grad, samples, slope)
+    np.subtract.at(grad, (samples, chosen), add(slope, 1))
+    grad /= mask.shape[1]
+    return (grad * grad_by_sample(grad_output, len(grad), reduction)).reshape(self.shape)
 
 
 AT_ONCE.update({

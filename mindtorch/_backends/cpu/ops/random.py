@@ -181,6 +181,15 @@ def normals(count: int, kind: np.dtype) -> Callable[[], np.ndarray]:
     return lambda: sampling.normal(default_generator, count, kind).copy()
 
 
+def normals_of(mean: float, std: float, size: Ints, generator: Any = None, dtype: DType | None = None,
+               *options: Any) -> Callable[[], np.ndarray] | None:
+    """Prepare to draw a few normal numbers of a mean and a deviation."""
+    if generator is not None or not std >= 0:
+        return None
+    return numbers(lambda count, kind: lambda: sampling.normal(default_generator, count, kind, mean, std).copy())(
+        size, dtype)
+
+
 def randint(low: int, high: int, size: Ints, dtype: DType | None = None,
             *options: Any) -> Callable[[], np.ndarray] | None:
     count = few(size)
@@ -218,6 +227,7 @@ AT_ONCE.update({
     "normal.Tensor_Tensor": normal,
     "normal.Tensor_float": normal,
     "normal.float_Tensor": normal,
+    "normal.float_float": normals_of,
     "rand": numbers(uniforms),
     "randn": numbers(normals),
     "rand_like": numbers_like(uniforms),
