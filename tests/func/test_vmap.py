@@ -190,6 +190,10 @@ def test_an_element_that_escaped_from_its_vmap_is_an_error(use: str) -> None:
         uses[use]()
 
 
+def test_what_lies_apart_by_the_dimension_of_the_batch_is_copied_where_nothing_else_sees_it() -> None:
+    assert_agree(lambda t, func, x, y: func.vmap(t.kron, (-1, None))(x, y), (3, 2, 4), (2, 3))
+
+
 def test_a_batch_in_chunks() -> None:
     from mindtorch.functorch.experimental import chunk_vmap
 

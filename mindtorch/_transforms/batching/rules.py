@@ -188,7 +188,7 @@ def with_size(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
         whole = whole.reshape((frame.size, *(1,) * missing, *args[0].shape)) if missing else whole
     elif -1 in size and not args[0].numel():
         return each_element(op, frame, args)
-    elif op.packet == "_reshape_alias":
+    elif op.packet in ("_reshape_alias", "_unsafe_view"):  # which may copy: nothing else sees the memory
         return reshape(whole, (frame.size, *size))
     return op.call(whole, (frame.size, *size), *args[2:])
 
