@@ -501,6 +501,10 @@ DERIVATIVES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] =
 @pytest.mark.parametrize("function, shapes", DERIVATIVES.values(), ids=DERIVATIVES)
 def test_derivatives_have_derivatives(function: Callable[..., Any], shapes: Any, dtype: str) -> None:
     inputs = [leaf(T, *shape, dtype=dtype, seed=i + 1) for i, shape in enumerate(shapes)]
+    if function is T.bilinear and dtype == "complex128":
+        with pytest.raises(RuntimeError, match="_trilinear does not support automatic differentiation for outputs"):
+            function(*inputs)
+        return
     assert T.autograd.gradcheck(function, inputs)
     assert T.autograd.gradgradcheck(function, inputs, fast_mode=True)
 
