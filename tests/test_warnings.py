@@ -32,6 +32,10 @@ PROGRAMS = {
     "linalg.cholesky": lambda lib: lib.linalg.cholesky(lib.eye(2)),
     "qr": lambda lib: lib.qr(lib.eye(2)),
     "lu": lambda lib: lib.lu(lib.eye(2)),
+    "lu_solve": lambda lib: lib.lu_solve(lib.ones(2, 1), *lib.linalg.lu_factor(lib.eye(2))),
+    "triangular_solve": lambda lib: lib.triangular_solve(lib.ones(2, 1), lib.eye(2)),
+    "chain_matmul": lambda lib: lib.chain_matmul(lib.eye(2), lib.eye(2)),
+    "index_reduce": lambda lib: lib.ones(2).index_reduce(0, lib.tensor([0]), lib.ones(1), "prod"),
     "svd": lambda lib: lib.svd(lib.eye(2)),
     "backward with create_graph": lambda lib: (lib.ones(1, requires_grad=True) * 2).backward(create_graph=True),
     "grad with create_graph": lambda lib: lib.autograd.grad((x := lib.ones(1, requires_grad=True)) * 2, x,
@@ -133,4 +137,5 @@ def test_what_is_not_deterministic_is_refused_or_told_where_determinism_is_asked
 
 
 def test_a_factorization_by_plan_warns_as_its_first_call_does(always) -> None:
-    assert len(told(lambda lib: [lib.cholesky(lib.eye(3)) for _ in range(4)], mindtorch)) == 4
+    for program in (lambda lib: lib.cholesky(lib.eye(3)), lambda lib: lib.triangular_solve(lib.ones(3, 1), lib.eye(3))):
+        assert len(told(lambda lib, run=program: [run(lib) for _ in range(4)], mindtorch)) == 4

@@ -645,6 +645,7 @@ def meta_index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha
 def meta_index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True) -> None:
     check(reduce in ("prod", "mean", "amax", "amin"),
           lambda: f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    warn_once("index_reduce() is in beta and the API may change at any time.")
     index_add_like("index_reduce_")(self, dim, index, source)
     by_slices = {"prod": "", "mean": "div_floor_cpu", "amax": "maximum_cpu", "amin": "minimum_cpu"}
     kernel = ("index_reduce_func_exclude_input_init" if not include_self else

@@ -11,6 +11,7 @@ from .._autograd.utils import product, reduce_grad
 from .._backends.common.matrices import check_same_dtype, check_square
 from .._backends.common.pointwise import result_type
 from .._base.about import about
+from .._base.call_site import warn_once
 from .._base.errors import NAMES, check, check_number, check_takes
 from .._base.layout import Spec, broadcast_shapes, iterator_strides, wrap_dim, wrap_dims
 from .._creation.sequences import eye
@@ -523,6 +524,9 @@ def _chain(matrices: list[Any], split: dict[tuple[int, int], int], i: int, j: in
 
 def chain_matmul(matrices: list[Any]) -> Any:
     """``torch.chain_matmul``: the product of matrices in the cheapest order."""
+    warn_once("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
+              "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple "
+              "parameters.")
     for i, x in enumerate(matrices):
         if x.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {x.ndim}, expected 2 instead (argument {i} of chain_matmul)")

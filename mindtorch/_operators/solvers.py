@@ -17,9 +17,9 @@ from .._dispatch.aten import (
     _linalg_det as det, _linalg_eigh as eigh, _linalg_slogdet as slogdet, _linalg_solve_ex as solve_ex,
     _linalg_svd as svd, cat, cholesky_solve, linalg_cholesky_ex as cholesky_ex, linalg_eig as eig,
     linalg_householder_product as householder_product, linalg_inv_ex as inv_ex, linalg_ldl_factor_ex as ldl_factor_ex,
-    linalg_lu_factor_ex as lu_factor_ex, linalg_lu_solve as lu_solve, linalg_lu_solve as lu_solve_,
-    linalg_matrix_exp as matrix_exp, linalg_qr as qr, linalg_solve as solve,
-    linalg_solve_triangular as solve_triangular, linalg_vector_norm as vector_norm, lu_unpack, where_self as where,
+    linalg_lu_factor_ex as lu_factor_ex, linalg_lu_solve as lu_solve, linalg_matrix_exp as matrix_exp, linalg_qr as qr,
+    linalg_solve as solve, linalg_solve_triangular as solve_triangular, linalg_vector_norm as vector_norm, lu_unpack,
+    where_self as where,
 )
 from .._dtype import INTEGER, int32
 from .._tensor import Tensor
@@ -316,6 +316,14 @@ linalg_cholesky = checked(
     "not positive-definite (the leading minor of order {1} is not positive-definite).", definite=True)
 
 
+def deprecated_lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Any:
+    """``torch.lu_solve``: what ``torch.linalg.lu_solve`` returns."""
+    warn_once("torch.lu_solve is deprecated in favor of torch.linalg.lu_solveand will be removed in a future PyTorch "
+              "release.\nNote that torch.linalg.lu_solve has its arguments reversed.\n"
+              "X = torch.lu_solve(B, LU, pivots)\nshould be replaced with\nX = torch.linalg.lu_solve(LU, pivots, B)")
+    return lu_solve(LU_data, LU_pivots, self)
+
+
 def deprecated_qr(self: Tensor, some: bool = True) -> Any:
     """``torch.qr``: what ``torch.linalg.qr`` returns, reduced if ``some``."""
     warn_once("torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\n"
@@ -332,8 +340,7 @@ operator("linalg_cholesky", composite=linalg_cholesky, autocast="cpu float32")
 operator("_lu_with_info",
          composite=lambda self, pivot=True, check_errors=True: packed(  # which PyTorch does not look at
              "_lu_with_info", lu_factor_ex(self, pivot, False)), autocast="cpu float32")
-operator("lu_solve", composite=lambda self, LU_data, LU_pivots: lu_solve_(LU_data, LU_pivots, self),
-         autocast="cpu float32")
+operator("lu_solve", composite=deprecated_lu_solve, autocast="cpu float32")
 operator("qr", composite=deprecated_qr, autocast="cpu float32")
 
 schemas("""

@@ -21,6 +21,7 @@ FEW, MANY = 16, 8
 COLUMNS = 64  #: which LAPACK factors at a time, given the workspace; else one by one
 ndarray = np.ndarray
 Arrays = tuple[ndarray, ...]
+Kernel = Callable[..., Any]
 
 
 def missing() -> ndarray:
@@ -304,28 +305,40 @@ def cholesky_ex(a: ndarray, upper: bool = False, check_errors: bool = False,
     return outputs
 
 
-def tell_of_cholesky() -> None:
-    warn_once("torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
-              "release.\nL = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\n"
-              "U = torch.cholesky(A, upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH\n"
-              "This transform will produce equivalent results for all valid (symmetric positive definite) inputs.")
+def deprecated(message: str, row: Kernel, settle: Kernel) -> tuple[Kernel, Kernel]:
+    """Return the row and the plans for one matrix of an operator that is deprecated, which say so."""
+    def told(*args: Any) -> Any:
+        warn_once(message)
+        return row(*args)
+
+    def prepare(*args: Any) -> Kernel | None:
+        def run(*arrays: ndarray) -> Any:
+            if (found := compute(*arrays)) is not None:  # else the row computes it
+                warn_once(message)
+            return found
+
+        return run if (compute := settle(*args)) is not None else None
+
+    return told, prepare
 
 
-def cholesky(a: ndarray, upper: bool = False) -> ndarray:
-    tell_of_cholesky()
-    return cholesky_ex(a, upper, True, "cholesky")[0]
-
-
-def cholesky_of_one(a: ndarray, upper: bool = False) -> Callable[..., ndarray | None]:
+def cholesky_of_one(a: ndarray, upper: bool = False) -> Kernel:
     factor = one_matrix.cholesky(a, upper)
+    return lambda a: (found := factor(a)) and found[0]
 
-    def run(a: ndarray) -> ndarray | None:
-        if (found := factor(a)) is None:
-            return None
-        tell_of_cholesky()
-        return found[0]
 
-    return run
+#: The row and the plans of ``torch.cholesky``, and of ``torch.triangular_solve``.
+cholesky = deprecated(
+    "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\n"
+    "L = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\n"
+    "U = torch.cholesky(A, upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH\n"
+    "This transform will produce equivalent results for all valid (symmetric positive definite) inputs.",
+    lambda a, upper=False: cholesky_ex(a, upper, True, "cholesky")[0], cholesky_of_one)
+old_triangular_solve = deprecated(
+    "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future "
+    "PyTorch release.\ntorch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of "
+    "the inputs.\nX = torch.triangular_solve(B, A).solution\nshould be replaced with\n"
+    "X = torch.linalg.solve_triangular(A, B).", triangular_solve, one_matrix.triangular_and_copy)
 
 
 def cholesky_solve(b: ndarray, factor: ndarray, upper: bool = False) -> ndarray:
@@ -547,10 +560,10 @@ CPU_KERNELS.update({
     "_linalg_det": of_one(linalg_det, one_matrix.determinant),
     "_linalg_slogdet": of_one(linalg_slogdet, partial(one_matrix.determinant, logarithm=True)),
     "_linalg_solve_ex": of_one(linalg_solve_ex, one_matrix.solution, 2),
-    "triangular_solve": of_one(triangular_solve, one_matrix.triangular_and_copy, 2),
+    "triangular_solve": of_one(*old_triangular_solve, 2),
     "linalg_solve_triangular": of_one(solve_triangular, one_matrix.triangular, 2),
     "linalg_cholesky_ex": of_one(cholesky_ex, one_matrix.cholesky),
-    "cholesky": of_one(cholesky, cholesky_of_one),
+    "cholesky": of_one(*cholesky),
     "linalg_ldl_factor_ex": of_one(ldl_factor_ex, one_matrix.ldl, small=True),
     "linalg_ldl_solve": ldl_solve,
     "linalg_householder_product": householder_product,
