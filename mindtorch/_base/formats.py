@@ -42,7 +42,6 @@ QSCHEMES = {name: qscheme(name) for name in (
 contiguous_format, preserve_format, channels_last, channels_last_3d = map(
     memory_format, ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 )
-MEMORY_FORMATS = {of.name: of for of in (contiguous_format, preserve_format, channels_last, channels_last_3d)}
 LAYOUTS = {name: layout(name) for name in (
     "strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged", "_mkldnn")}
 strided, sparse_coo = LAYOUTS["strided"], LAYOUTS["sparse_coo"]

@@ -50,6 +50,14 @@ def _extreme_of(name: str, input: Tensor, mask: Any, largest: bool) -> Any:
     return _kept(input, mask, _extreme(name, input.dtype, largest))
 
 
+def _extremum(name: str, input: Any, dim: Dims, keepdim: bool, dtype: DType | None, mask: Any, largest: bool) -> Any:
+    """Return ``amax`` or ``amin``, or ``largest`` or least value of the dtype where the mask keeps nothing."""
+    dims, dtype = wrap_dims(dim, input.ndim), dtype or input.dtype
+    if is_sparse(input):
+        return reduced(name, input, dims, keepdim, dtype, mask, _extreme(name, input.dtype, largest))
+    return getattr(_extreme_of(name, input, mask, largest), name)(dims, bool(keepdim)).to(dtype)
+
+
 def _summed(input: Tensor, dtype: DType | None) -> DType:
     return dtype or (int64 if input.dtype.category < FLOATING else input.dtype)
 
@@ -83,20 +91,12 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor
 
 def amax(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
     """Return the maximum, or the dtype's lowest value where the mask keeps nothing (``torch.masked.amax``)."""
-    if is_sparse(input):
-        return reduced("amax", input, wrap_dims(dim, input.ndim), keepdim, dtype or input.dtype, mask,
-                       _extreme("amax", input.dtype, False))
-    kept = _extreme_of("amax", input, mask, largest=False)
-    return kept.amax(wrap_dims(dim, input.ndim), bool(keepdim)).to(dtype or input.dtype)
+    return _extremum("amax", input, dim, keepdim, dtype, mask, largest=False)
 
 
 def amin(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
     """Return the minimum, or the dtype's largest value where the mask keeps nothing (``torch.masked.amin``)."""
-    if is_sparse(input):
-        return reduced("amin", input, wrap_dims(dim, input.ndim), keepdim, dtype or input.dtype, mask,
-                       _extreme("amin", input.dtype, True))
-    kept = _extreme_of("amin", input, mask, largest=True)
-    return kept.amin(wrap_dims(dim, input.ndim), bool(keepdim)).to(dtype or input.dtype)
+    return _extremum("amin", input, dim, keepdim, dtype, mask, largest=True)
 
 
 def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType | None = None,

@@ -38,6 +38,10 @@ class _Table(Module):
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
+    def _shown_unless(self, **usual: Any) -> str:
+        shown = [f"{name}={getattr(self, name)!r}" for name, value in usual.items() if getattr(self, name) != value]
+        return ", ".join([f"{self.num_embeddings}, {self.embedding_dim}", *shown])
+
     @staticmethod
     def _check_pretrained(embeddings: Tensor) -> tuple[int, ...]:
         if embeddings.dim() != 2:
@@ -70,13 +74,7 @@ class Embedding(_Table):
                            self.scale_grad_by_freq, self.sparse)
 
     def extra_repr(self) -> str:
-        shown = [f"{self.num_embeddings}, {self.embedding_dim}"]
-        for name, usual in (("padding_idx", None), ("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False),
-                            ("sparse", False)):
-            value = getattr(self, name)
-            if value is not usual and value != usual:
-                shown.append(f"{name}={value}")
-        return ", ".join(shown)
+        return self._shown_unless(padding_idx=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, sparse=False)
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None,
@@ -114,13 +112,7 @@ class EmbeddingBag(_Table):
                                self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx)
 
     def extra_repr(self) -> str:
-        shown = [f"{self.num_embeddings}, {self.embedding_dim}"]
-        for name, usual in (("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False), ("mode", ""),
-                            ("padding_idx", None)):
-            value = getattr(self, name)
-            if value is not usual and value != usual:
-                shown.append(f"{name}={value!r}")
-        return ", ".join(shown)
+        return self._shown_unless(max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="", padding_idx=None)
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, max_norm: float | None = None,
