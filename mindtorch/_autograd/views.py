@@ -42,16 +42,14 @@ def mark_view(out: Any, source: Any) -> None:
 
 def replay(out: Any, source: Any) -> Callable[[Any], Any]:
     """Return a function that rebuilds from its base a view that changes the dtype or conjugates."""
+    flipped, again = (out._keys ^ source._keys) & MATH_BITS, None
     before = replayed(source)
-    flipped = (out._keys ^ source._keys) & MATH_BITS
     if flipped:
-        flip = registry["_conj" if flipped == CONJUGATE else "_neg_view"].call
-        return lambda base: flip(before(base))
-    again = None
-    if out._dtype is not source._dtype:
+        again = registry["_conj" if flipped == CONJUGATE else "_neg_view"].call
+    elif out._dtype is not source._dtype:
         again = view_as_real if source._dtype.is_complex else view_as_complex
-        if len(out.shape) != len(source.shape):  # else the real or the imaginary parts
-            return lambda base: again(before(base))
+    if again is not None and (flipped or out.ndim != source.ndim):  # else the real or the imaginary parts
+        return again if source._base is None else lambda base: again(before(base))
     layout = (out.shape, out._strides(), out._offset)
     return lambda base: as_strided(before(base) if again is None else again(before(base)), *layout)
 

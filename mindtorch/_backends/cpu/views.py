@@ -188,6 +188,15 @@ def flipped(general: Rows) -> Rows:
     return view
 
 
+def of_complex(by_plan: Callable[[Rows], Rows]) -> Callable[[Rows], Rows]:
+    """Return a function that caches plans of views of complex tensors."""
+    def wrap(general: Rows) -> Rows:
+        planned = by_plan(general)
+        return lambda self: (planned if self._dtype.is_complex else general)(self)
+
+    return wrap
+
+
 class Row:
     """The plans of many pieces that begin at equal distances and have one layout."""
 
@@ -249,7 +258,8 @@ VIEWS: dict[str, Callable[[Rows], Rows]] = {
 COMPOSED: dict[str, Callable[[Rows], Rows]] = {
     **dict.fromkeys(("movedim.int", "movedim.intlist", "narrow", "swapaxes", "swapdims", "unflatten.int", "numpy_T",
                      "mT", "flatten.using_ints", "ravel", "linalg_diagonal"), by_layout),
-    **dict.fromkeys(("real", "imag"), at_offset),
+    **dict.fromkeys(("real", "imag"), of_complex(at_offset)),
+    "conj": of_complex(flipped),
     "unsafe_chunk": partial(in_pieces, apart=True),
     "chunk": in_pieces,
     **dict.fromkeys([f"{name}split.{kind}" for kinds, names in (
