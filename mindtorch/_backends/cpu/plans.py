@@ -157,10 +157,13 @@ class Plan:
         if self.layouts is None:
             self.layouts = [layout_of(result, spec, arrays) if spec.__class__ is Spec else None
                             for result, spec in zip(results, specs, strict=True)]
-        outputs, alone = [], arrays[0] if len(arrays) == 1 else None
+        outputs, alone = [], arrays[0] if len(arrays) == 1 and arrays[0].__class__ is ndarray else None
+        of_alone = None if alone is None else alone.base
         for result, spec, layout in zip(results, specs, self.layouts, strict=True):
             if (layout.__class__ is Layout and alone is not None and result.__class__ is ndarray
-                    and result.base is None and result is not alone):  # as ``direct``, without the call
+                    and result is not alone and ((base := result.base) is None or (
+                        base.__class__ is ndarray and base.base is None and base is not alone
+                        and base is not of_alone))):  # as ``direct``, without the call
                 out = new(Tensor)
                 out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
                 outputs.append(out)

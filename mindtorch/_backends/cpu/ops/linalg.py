@@ -94,6 +94,8 @@ def widened(product: Callable[[ndarray, ndarray], Any], of_floats: Product | Non
             return chosen
         if is_half(self) and other.dtype == self.dtype:
             return narrowed_both(chosen, self, other)
+        if self.dtype.kind in "iu" and other.dtype is self.dtype:
+            return product if not are_alike(self, other) else np.matmul if product is multiplied else chosen
         return lambda self, other: product(to_opmath(self), to_opmath(other))
 
     def sure(self: ndarray, other: ndarray) -> Product | None:

@@ -28,7 +28,7 @@ def reduced(values: array, reduction: int) -> Any:
     if reduction == NONE:
         return values
     total = np.add.reduce(to_opmath(values), axis=None)
-    return total if reduction == SUM else total / np.float64(values.size)
+    return total if reduction == SUM else (total / np.float64(values.size)).astype(total.dtype)
 
 
 def loss(by_element: Callable[..., array], at: int = 0, composed: bool = False,

@@ -73,7 +73,10 @@ def few_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool) -> Settled | N
     """
     if x.dtype.kind == "c":
         return of_complex(x, axis) if p == 2 and len(axis) == x.ndim and not keepdims and 1 < x.size <= PIECE else None
-    summed = few_summed(x, axis, keepdims) if x.dtype.char in ONES and count(x, axis) > 1 else None
+    if x.dtype.char in ONES and count(x, axis) == 1 and p:
+        shape = x.shape if keepdims else tuple([n for d, n in enumerate(x.shape) if d not in axis])
+        return lambda x: np.abs(x).reshape(shape)
+    summed = few_summed(x, axis, keepdims) if x.dtype.char in ONES and count(x, axis) else None
     whole, kind = len(axis) == x.ndim and not keepdims, x.dtype.type
     if summed is None or x.size > (ALONE if whole and p == 2 else PIECE):
         return None

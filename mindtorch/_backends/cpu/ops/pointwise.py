@@ -124,7 +124,9 @@ def divided_by(function: Callable[[Any, Any], Any], family: dict[str, loops.Loop
         return function(x, y)
 
     def settle(dtype: np.dtype, size: int) -> Callable[..., Any] | None:
-        run = of_few(family, function, dtype, size) or function
+        plain = np.floor_divide if function is floored and (dtype.itemsize > 2 or dtype.kind in "biu") else (
+            truncated_quotient if function is truncated and dtype.kind not in "iu" else function)
+        run = of_few(family, plain, dtype, size) or plain
         if dtype.kind not in "iu":
             return run
 
@@ -143,6 +145,10 @@ EXACT_QUOTIENT = 16  #: up to which integers keep their distance after two round
 def truncated(x: Any, y: Any) -> Any:
     if dtype_of(x, y).kind in "iu":
         return np.floor_divide(x - np.fmod(x, y), y)
+    return truncated_quotient(x, y)
+
+
+def truncated_quotient(x: Any, y: Any) -> Any:
     return np.trunc(np.divide(x, y))
 
 

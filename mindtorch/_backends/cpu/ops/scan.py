@@ -184,6 +184,8 @@ def extremum(ufunc: np.ufunc) -> Prepared:
         shape, (line, axis) = x.shape, lines(x, dim)
         if not x.size or not x.ndim:
             return lambda x: (x, np.zeros(shape, np.int64))
+        if line.shape[axis] == 1:
+            return lambda x: (x.copy(), np.zeros(shape, np.int64))
         numbers = np.arange(line.shape[axis]).reshape((-1,) + (1,) * (line.ndim - axis - 1))
         if x.size <= MOST and (x.dtype.kind in "fiub" or is_half(x)) and x.flags.c_contiguous:
             return few(line_starts(shape, axis), np.ascontiguousarray(np.broadcast_to(numbers, shape)), axis)

@@ -276,6 +276,12 @@ def padding(mode: str) -> Callable[..., Any]:
     return prepare
 
 
+def pad(x: Array, pad: Ints, mode: str = "constant", value: float | None = None) -> Callable[[Array], Array] | None:
+    """Prepare padding with elements; as settings, the numbers 0 and -0 are alike."""
+    return None if mode == "constant" else padding(
+        {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode])(x, pad)
+
+
 def padding_backward(mode: str) -> Callable[..., Any]:
     """Return a function that prepares the gradient of padding with copies of elements."""
     def prepare(grad: Array, x: Array, pad: Ints) -> Callable[..., Array | None] | None:
@@ -416,7 +422,7 @@ def block_diag(arrays: list[Array]) -> Rows | None:
     return run
 
 
-AT_ONCE.add(col2im, trace, block_diag, cartesian_prod)
+AT_ONCE.add(pad, col2im, trace, block_diag, cartesian_prod)
 AT_ONCE.update({"hstack": concatenated(np.atleast_1d, 0, 1), "dstack": concatenated(np.atleast_3d, 0, 2),
                 **dict.fromkeys(("vstack", "row_stack"), concatenated(np.atleast_2d, 0, 0)),
                 "column_stack": concatenated(lambda x: x if x.ndim > 1 else x.reshape(-1, 1), 0, 1)})

@@ -112,7 +112,7 @@ def few_summed(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
         return of_parts and (lambda x: of_parts(x[..., None].view(kind)).view(whole)[..., 0])
     if x.dtype.char in "lq":
         return lambda x: add(x, axis, None, None, keepdims)
-    if x.dtype.char not in ONES or not axis or x.size >= LARGE:
+    if x.dtype.char not in ONES or x.size >= LARGE or not (axis or x.size == 1):
         return None
     if x.size == 1:
         shape = (1,) * (x.ndim if keepdims else x.ndim - len(axis))
@@ -298,6 +298,8 @@ def nansum(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = N
     if x.dtype.kind != "f" and x.dtype.name != "bfloat16":
         return settled
     zero, may_be_nan = x.dtype.type(0), dtype is None or dtype.is_floating_point
+    if x.size < FEW and x.dtype.kind == "f":
+        return lambda x: settled(np.where(np.equal(x, x), x, zero))
 
     def run(x: np.ndarray) -> Any:
         found = settled(x) if may_be_nan else None  # which is NaN if there is one
