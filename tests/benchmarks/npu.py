@@ -66,7 +66,7 @@ def parts() -> dict[str, float]:
     nothing = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 6)(lambda *args: 0)
     call = ctypes.PYFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 6)(ctypes.cast(nothing, ctypes.c_void_p).value or 0)
 
-    prepared = aclnn.Prepared(aclnn.function("aclnnAdd"), (a, a, 1, out), [])  # type: ignore[call-arg]
+    prepared = aclnn.Prepared(aclnn.function("aclnnAdd"), None, (a, a, 1, out), [])
     handle, address = prepared.handles.tensors[0], out.data_ptr()
 
     def block() -> None:
