@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
+from .._base.about import about
 from .._dispatch.aten import clone, scalar_tensor
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD
@@ -520,7 +521,7 @@ class NotImplementedNode(OperatorNode):
     """The node of an operator without a derivative: it can be recorded, but its backward raises."""
 
     def apply(self, grads: list[Any]) -> list[Any]:
-        raise RuntimeError(f"derivative for {self.derivative.op.packet} is not implemented")
+        raise about(RuntimeError(f"derivative for {self.derivative.op.packet} is not implemented"), "no derivative")
 
 
 def _unsigned(value: Any) -> Any:

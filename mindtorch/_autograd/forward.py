@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .._base.about import about
+from .._base.about import about, kind_of
 from .._base.layout import overlaps_itself, storage_size
 from .._dispatch.aten import (
     _to_copy, as_strided, clone, copy_, expand, masked_fill_Scalar as masked_fill, mean_dim as mean_dims,
@@ -224,12 +224,7 @@ def on_duals(op: Operator, keys: int) -> Callable[..., Any]:
         if level is None:
             return plain(*args)
         if found is None or found.row is None or (op.is_inplace and op.writes_lists):
-            because = "it is an out= function" if op.is_out else (
-                "it has not been implemented yet.\nPlease file an issue to PyTorch at "
-                "https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we can prioritize "
-                "its implementation")
-            raise about(NotImplementedError(f"Trying to use forward AD with {op.packet} that does not support it "
-                                            f"because {because}."), "no forward mode", name=op.name)
+            raise refused(op)
         before, local.dual_below = local.dual_below, level.number
         try:
             step = None if makes_view else Step(found, level, args, op.is_inplace)
@@ -252,10 +247,26 @@ def on_duals(op: Operator, keys: int) -> Callable[..., Any]:
                     level.attach(output, tangent)
                 _share_with_node(output, level)
             return result
+        except (NotImplementedError, RuntimeError) as error:
+            if kind_of(error) != "no derivative":
+                raise
+            raise refused(op) from None
         finally:
             local.dual_below = before
 
     return call
+
+
+def refused(op: Operator) -> NotImplementedError:
+    """Return the error of an operator without tangents: an ``out=`` function, or one without a derivative, or whose
+    derivative has none.
+    """
+    because = "it is an out= function" if op.is_out else (
+        "it has not been implemented yet.\nPlease file an issue to PyTorch at "
+        "https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we can prioritize its "
+        "implementation or submit a PR adding the implementation to derivatives.yaml")
+    return about(NotImplementedError(f"Trying to use forward AD with {op.packet}{'_out' * op.is_out} that does not "
+                                     f"support it because {because}"), "no forward mode", name=op.name)
 
 
 def _share_with_node(output: Any, level: Level) -> None:

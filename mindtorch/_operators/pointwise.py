@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._backends.common.pointwise import Pointwise, check_alpha, result_type
+from .._base.about import about
 from .._base.call_site import warn_once
 from .._base.errors import NAMES, check, check_number, check_takes
 from .._base.formats import contiguous_format
@@ -49,7 +50,7 @@ def not_implemented(what: str) -> Callable[[Any], Any]:
     """Return the formula of a derivative that PyTorch refuses."""
 
     def refuse(grad: Tensor) -> Any:
-        raise NotImplementedError(f"the derivative for '{what}' is not implemented.")
+        raise about(NotImplementedError(f"the derivative for '{what}' is not implemented."), "no derivative")
 
     return refuse
 

@@ -218,9 +218,22 @@ def test_hooks_of_saved_tensors_are_not_told_of_what_forward_mode_keeps() -> Non
     assert_agree(run, (3,), (3,))
 
 
+@pytest.mark.parametrize("name, function", {
+    "igamma": lambda t, x: t.igamma(x, x.detach()), "zeta": lambda t, x: t.special.zeta(x, x.detach() + 1),
+    "pdist": lambda t, x: t.pdist(x), "cdist": lambda t, x: t.cdist(x, x + 1, p=1.0), "unique": lambda t, x: x.unique(),
+    "multilabel margin": lambda t, x: t.nn.functional.multilabel_margin_loss(x, t.zeros(x.shape, dtype=t.int64)),
+    "multi margin": lambda t, x: t.nn.functional.multi_margin_loss(x, t.zeros(2, dtype=t.int64)),
+    "attention": lambda t, x: t.nn.functional.scaled_dot_product_attention(*[x[None, None]] * 3),
+    "ctc": lambda t, x: t.ctc_loss(x[:, None], t.ones(1, 1), *[t.ones(1, dtype=t.int64)] * 2),
+}.items())
+def test_what_has_no_second_derivative_has_no_tangent(name: str, function: Any) -> None:
+    assert_agree(lambda t, func, x, v: func.jvp(lambda x: function(t, x), (x,), (v,)), (2, 3), (2, 3))
+
+
 def test_out_forms_have_no_forward_mode() -> None:
     x = mindtorch.ones(2)
-    with forward_ad.dual_level(), pytest.raises(NotImplementedError, match="it is an out= function"):
+    message = "with add_out that does not support it because it is an out= function"
+    with forward_ad.dual_level(), pytest.raises(NotImplementedError, match=message):
         mindtorch.add(forward_ad.make_dual(x, x), x, out=mindtorch.empty(2))
 
 
