@@ -106,7 +106,10 @@ CHOSEN = {
             places(t, x)[0], x, t.arange(0, 640, 7), mode="sum", per_sample_weights=x[1])}),
     **of_dtypes("float16 bfloat16", 1, {
         "cumsum_{}": lambda t, x: again(t.cumsum, x, 1), "cumsum_{} down": lambda t, x: again(t.cumsum, x[:100], 0),
-        "cumprod_{} in boxes": lambda t, x: (1 + x / 99).view(4, 205, 640).cumprod(1)}),
+        "cumprod_{} in boxes": lambda t, x: (1 + x / 99).view(4, 205, 640).cumprod(1),
+        "sum_rows_{}": lambda t, x: again(t.sum, x, 0),
+        "sum_rows_{} of boxes": lambda t, x: x.view(4, 205, 640).mean(1),
+        "sum_rows_{} of some dimensions": lambda t, x: x.view(2, 5, 82, 640).sum((1, 2), True)}),
     **of_dtypes(f"{INTEGERS} {FLOATS} float16 bfloat16", 1, {
         "maxima_{}": lambda t, x: pooled(
             t, with_nan(x.round())[:16].view(2, 4, 32, 40), "max_pool2d", (3, 2), 2, 1, 2, True),

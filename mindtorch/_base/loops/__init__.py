@@ -293,7 +293,7 @@ correlate, weigh = Loop("correlate", wide=True), Loop("weigh", wide=True)
 product, product_transposed = (Loop(name, least=0, wide=True) for name in ("product", "product_transposed"))
 count, spaced = Loop("count", True), ByDType("spaced", True)
 FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
-sum_rows = ByDType("sum_rows", True)
+sum_rows = ByDType("sum_rows", True, "fdeE")
 #: Which replace fifty passes each.
 erf, erfc, erfinv, lgamma = (Loop(name, least=SOME >> 3) for name in ("erf", "erfc", "erfinv", "lgamma"))
 wide_erf, wide_erfc, wide_erfinv = (

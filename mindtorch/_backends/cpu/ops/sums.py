@@ -14,7 +14,7 @@ import numpy as np
 from ...._base import loops
 from ...._base.layout import Ints
 from ...common.blocks import BLOCK, LARGE, by_parts, each_block
-from ..precision import Settled
+from ..precision import Settled, to_opmath
 from ..rows import Prepared
 from . import CPU_KERNELS
 from .reduction import (
@@ -33,6 +33,7 @@ ONES = {kind: np.ones(ALONE, kind) for kind in "fd"}
 #: The letters of complex dtypes, and of their parts.
 PARTS = {"F": "f", "D": "d"}
 SHORT = 1 << 8  #: numbers of a line that are summed one after the other
+SLOW = 4  #: passes that a loop of half precision replaces
 #: Fewer elements are summed in float64 where NumPy's conversion takes no longer than the steps of the cascade.
 WIDENED = 1 << 17
 
@@ -210,8 +211,10 @@ def by_boxes(loop: Callable[..., None], x: np.ndarray, a: int, step: int) -> np.
     """Sum along an axis by a loop, in blocks of boxes, or of columns of a single one."""
     boxes = x.reshape(prod(x.shape[:a]), x.shape[a], prod(x.shape[a + 1:]))
     count, rows, columns = boxes.shape
-    out = np.empty((count, columns), x.dtype)
-    if count > 1:
+    out = np.empty((count, columns), loops.SINGLE if x.itemsize == 2 else x.dtype)
+    if x.size < LARGE:
+        loop(boxes, out, step, 0, columns)
+    elif count > 1:
         each_block(lambda part: loop(boxes[part], out[part], step, 0, columns),
                    count, max(LARGE // (rows * columns), 1), x.size)
     else:
@@ -250,14 +253,26 @@ def in_vectors(x: np.ndarray) -> np.ndarray:
 
 
 def half_summed(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
-    """Return the function that sums half precision in float32 by a loop, over all dimensions or along long lines; None
-    if there is no loop.
+    """Return the function that sums half precision in float32 by a loop, over all dimensions, along long lines or down
+    long rows; None if there is no loop.
     """
     every = len(axis) == x.ndim
-    if not x.flags.c_contiguous or not (every or along_lines(x, axis)):
+    shape = tuple([1 if a in axis else n for a, n in enumerate(x.shape) if keepdims or a not in axis])
+    if not x.flags.c_contiguous or not axis:
+        return None
+    before, number, columns = prod(x.shape[:axis[0]]), count(x, axis), prod(x.shape[axis[-1] + 1:])
+    if before * number * columns == x.size and columns >= VECTORS:
+        step = step_of(number)
+
+        def down(x: np.ndarray) -> Any:
+            if (loop := loops.sum_rows.compiled(SLOW * x.size, x)) is None:
+                return total(to_opmath(x), axis, keepdims)
+            return by_boxes(loop, x.view(np.uint16).reshape(before, number, columns), 1, step).reshape(shape)
+
+        return down
+    if not (every or along_lines(x, axis)):
         return None
     sums: Any = by_loop(loops.sum_half_lines[x.dtype.name], x.view(np.uint16))
-    shape = tuple([1 if a in axis else n for a, n in enumerate(x.shape) if keepdims or a not in axis])
     if sums is None or not every or x.size < LARGE:
         lines = (1, -1) if every else (-1, x.shape[-1])
         return sums and (lambda x: sums(x.view(np.uint16).reshape(lines)).reshape(shape))

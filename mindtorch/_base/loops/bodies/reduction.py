@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from .division import as_is
 from .half import HALVES
 from .writing import FLOATS, SUMS, bits_of, f32, f64, float_of, i32, loop, ordered, plus as plus, u64
 
@@ -122,42 +123,56 @@ def add_row(sums: Any, row: Any, is_first: Any) -> None:
         sums[i] = row[i] if is_first else sums[i] + row[i]
 
 
-@loop("T[:,:,::1]", "T[:,::1]", "int64", "int64", "int64", of=FLOATS)
-def sum_rows(x: Any, out: Any, step: Any, start: Any, stop: Any) -> None:
-    """Sum the rows of boxes, between two columns, in the order of PyTorch's cascade: blocks of ``step`` rows (a
-    multiple of four), blocks of their sums, and so on; then the remainder of each level.
-    """
-    sums = np.empty((4, stop - start), x.dtype)
-    block = sums[0]
-    for box in range(len(x)):
-        rows, target = x[box], out[box, start:stop]
-        whole = len(rows) // step
-        for k in range(whole + 1):
-            begin, end = k * step, min((k + 1) * step, len(rows))
-            fours = begin + ((end - begin) & ~3)
-            for row in range(begin, fours, 4):
-                first, second = rows[row, start:stop], rows[row + 1, start:stop]
-                third, fourth = rows[row + 2, start:stop], rows[row + 3, start:stop]
-                if row > begin:
-                    for i in range(len(block)):
-                        block[i] = block[i] + first[i] + second[i] + third[i] + fourth[i]
-                else:
-                    for i in range(len(block)):
-                        block[i] = first[i] + second[i] + third[i] + fourth[i]
-            for row in range(fours, end):
-                add_row(block, rows[row, start:stop], row == begin)
-            done = k + 1
-            if done <= whole:
-                add_row(sums[1], block, k % step == 0)
-                if done % step == 0:
-                    add_row(sums[2], sums[1], (done // step - 1) % step == 0)
-                    if done // step % step == 0:
-                        add_row(sums[3], sums[2], done // step == step)
-        is_first, blocks = True, whole // step
-        for level, count in enumerate((len(rows) % step, whole % step, blocks % step, blocks // step)):
-            if count:
-                add_row(target, sums[level], is_first)
-                is_first = False
+def of_rows(half: str = "") -> None:
+    """Build the loop that sums rows of floats, or of half precision in float32."""
+    read, _ = HALVES.get(half, (as_is, as_is))
+    boxes, lines = ("uint16[:,:,::1]", "float32[:,::1]") if half else ("T[:,:,::1]", "T[:,::1]")
+
+    @njit
+    def read_row(sums: Any, row: Any, is_first: Any) -> None:
+        for i in range(len(sums)):
+            sums[i] = read(row[i]) if is_first else sums[i] + read(row[i])
+
+    @loop(boxes, lines, *["int64"] * 3, of=() if half else FLOATS, name=f"sum_rows_{half}" if half else "sum_rows")
+    def sum_rows(x: Any, out: Any, step: Any, start: Any, stop: Any) -> None:
+        """Sum the rows of boxes, between two columns, in the order of PyTorch's cascade: blocks of ``step`` rows (a
+        multiple of four), blocks of their sums, and so on; then the remainder of each level.
+        """
+        sums = np.empty((4, stop - start), out.dtype)
+        block = sums[0]
+        for box in range(len(x)):
+            rows, target = x[box], out[box, start:stop]
+            whole = len(rows) // step
+            for k in range(whole + 1):
+                begin, end = k * step, min((k + 1) * step, len(rows))
+                fours = begin + ((end - begin) & ~3)
+                for row in range(begin, fours, 4):
+                    first, second = rows[row, start:stop], rows[row + 1, start:stop]
+                    third, fourth = rows[row + 2, start:stop], rows[row + 3, start:stop]
+                    if row > begin:
+                        for i in range(len(block)):
+                            block[i] = block[i] + read(first[i]) + read(second[i]) + read(third[i]) + read(fourth[i])
+                    else:
+                        for i in range(len(block)):
+                            block[i] = read(first[i]) + read(second[i]) + read(third[i]) + read(fourth[i])
+                for row in range(fours, end):
+                    read_row(block, rows[row, start:stop], row == begin)
+                done = k + 1
+                if done <= whole:
+                    add_row(sums[1], block, k % step == 0)
+                    if done % step == 0:
+                        add_row(sums[2], sums[1], (done // step - 1) % step == 0)
+                        if done // step % step == 0:
+                            add_row(sums[3], sums[2], done // step == step)
+            is_first, blocks = True, whole // step
+            for level, count in enumerate((len(rows) % step, whole % step, blocks % step, blocks // step)):
+                if count:
+                    add_row(target, sums[level], is_first)
+                    is_first = False
+
+
+for _half in ("", *HALVES):
+    of_rows(_half)
 
 
 @loop("float32[:,::1]", "float32[::1]", "bool_")
