@@ -249,11 +249,14 @@ def test_many_elements_are_equal_only_if_all_are(shape):
     assert not torch.equal(y, y)
 
 
-WEIGHT = torch.ones(3, 4, requires_grad=True)
+WEIGHT, LINE, ONE = torch.ones(3, 4, requires_grad=True), torch.arange(5), torch.ones(1)
 #: The functions of the library that a call enters at most, once its plans are there.
 WALKS = {"sum": (lambda: X.sum(1), 6), "t": (lambda: X.t(), 5), "slice": (lambda: X[1:], 7),
          "index": (lambda: X[1:, None], 5), "softmax": (lambda: X.softmax(1), 7), "cat": (lambda: torch.cat([X, X]), 6),
          "linear": (lambda: F.linear(X, WEIGHT), 9), "flip of strided": (lambda: X.t().flip(0), 12),
+         "pad": (lambda: F.pad(X, (1, 1), mode="reflect"), 4), "real": (lambda: X.real, 5),
+         "dot": (lambda: torch.dot(LINE, LINE), 3), "norm of one": (lambda: torch.linalg.vector_norm(ONE, 3), 4),
+         "bucketize": (lambda: torch.bucketize(LINE, LINE), 8), "max": (lambda: X.max(1, True), 5),
          "full_like": (lambda: torch.full_like(X, 2.5), 5), "linspace": (lambda: torch.linspace(1, 2, 5), 8),
          "linear and backward": (lambda: F.linear(X, WEIGHT).sum().backward(), 49),
          "SGD.step": (step("SGD", lr=0.1, momentum=0.9), 30), "AdamW.step": (step("AdamW"), 41)}

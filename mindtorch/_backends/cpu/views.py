@@ -259,7 +259,6 @@ COMPOSED: dict[str, Callable[[Rows], Rows]] = {
     **dict.fromkeys(("movedim.int", "movedim.intlist", "narrow", "swapaxes", "swapdims", "unflatten.int", "numpy_T",
                      "mT", "flatten.using_ints", "ravel", "linalg_diagonal"), by_layout),
     **dict.fromkeys(("real", "imag"), of_complex(at_offset)),
-    "conj": of_complex(flipped),
     "unsafe_chunk": partial(in_pieces, apart=True),
     "chunk": in_pieces,
     **dict.fromkeys([f"{name}split.{kind}" for kinds, names in (

@@ -211,6 +211,13 @@ BITS = {
 
 CPU_KERNELS.add(nan_to_num, np.isnan, np.isinf, np.isfinite, np.logical_and, np.logical_or, np.logical_xor,
                 np.logical_not, np.maximum, np.minimum, np.fmax, np.fmin)
+def heaviside(x: np.ndarray, values: np.ndarray) -> Any:
+    """Return 0 for negative numbers, 1 for positive ones, and ``values`` for zeros."""
+    if x.dtype.kind == "b":
+        return np.logical_or(x, values)
+    return np.where(np.equal(x, 0), values, np.greater(x, 0).astype(x.dtype))
+
+
 CPU_KERNELS.update({
     "eq.Tensor": np.equal,
     "ne.Tensor": np.not_equal,
@@ -230,8 +237,7 @@ CPU_KERNELS.update({
                         lambda x, high: between(x, None, high)),
     "clamp_min.Tensor": clamp,
     "clamp_max.Tensor": at_most,
-    "heaviside": by_loop("heaviside", lambda x, values: np.where(
-        np.equal(x, 0), values, np.greater(x, 0).astype(x.dtype))),
+    "heaviside": by_loop("heaviside", heaviside),
     "where.self": chosen,
     "masked_fill.Scalar": masked_fill,
     "masked_fill.Tensor": lambda x, mask, value: masked_fill(x, mask, value),

@@ -47,7 +47,7 @@ def extremum(reduce: Any, find: Callable[..., np.ndarray]) -> Reduce:
 
 
 #: Elements of half precision from which on integers take less time; and infinity's bits, by the dtype's letter.
-AS_BITS, INFINITY = 1 << 6, {"e": 0x7C00, "E": 0x7F80}
+AS_BITS, INFINITY = 1 << 9, {"e": 0x7C00, "E": 0x7F80}
 
 
 def extreme_of_bits(lowest: bool, dtype: np.dtype) -> Settled:

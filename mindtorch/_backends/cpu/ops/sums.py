@@ -313,6 +313,9 @@ def nansum(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = N
     if x.dtype.kind != "f" and x.dtype.name != "bfloat16":
         return settled
     zero, may_be_nan = x.dtype.type(0), dtype is None or dtype.is_floating_point
+    if x.size == 1 and may_be_nan:
+        nothing = np.asarray(settled(np.zeros_like(x)))
+        return lambda x: found if (found := settled(x)) == found else nothing.copy()
     if x.size < FEW and x.dtype.kind == "f":
         return lambda x: settled(np.where(np.equal(x, x), x, zero))
 
