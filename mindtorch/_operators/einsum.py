@@ -87,8 +87,8 @@ def _parse(equation: str, shapes: tuple[Ints, ...]) -> tuple[list[str], str | No
     if not arrow:
         return inputs, None
     output = _labels(right, start + 1, OUTPUT)
-    for label in output:
-        if output.count(label) != 1:
+    for place, label in enumerate(output):
+        if label in output[:place]:
             raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
         if label != ELLIPSIS and not any(label in subscript for subscript in inputs):
             raise RuntimeError(f"einsum(): output subscript {label} does not appear in the equation for any input "
@@ -128,7 +128,11 @@ def _sizes(inputs: list[str], shapes: tuple[Ints, ...], covered: list[int]) -> d
     sizes: dict[str, int] = {}
     for i, (subscript, shape, n) in enumerate(zip(inputs, shapes, covered, strict=True)):
         start = subscript.find(ELLIPSIS) if ELLIPSIS in subscript else len(shape)
+        seen: dict[str, int] = {}
         for label, size in zip(_without_ellipsis(subscript), shape[:start] + shape[start + n:], strict=True):
+            if seen.setdefault(label, size) != size:
+                raise about(RuntimeError(f"einsum(): subscript {label} is repeated for operand {i} but the sizes don't "
+                                         f"match, {size} != {seen[label]}"), "einsum", letter=label)
             have = sizes.get(label, 1)
             if have != 1 and size not in (1, have):
                 raise about(RuntimeError(f"einsum(): subscript {label} has size {size} for operand {i} which does not "
@@ -148,9 +152,6 @@ def _aligned(x: Any, labels: list[Any], order: list[Any]) -> Any:
     while dim < len(labels):  # take the diagonal of labels that appear twice
         first = labels.index(labels[dim])
         if first < dim:
-            if x.shape[first] != x.shape[dim]:
-                raise RuntimeError(f"einsum(): subscript {labels[dim]} is repeated for an operand but the sizes don't "
-                                   f"match, {x.shape[dim]} != {x.shape[first]}")
             x = x.diagonal(0, first, dim).movedim(-1, first)
             del labels[dim]
         else:
