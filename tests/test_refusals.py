@@ -39,6 +39,14 @@ def test_of_several_mistakes_the_one_that_pytorch_tells(program: Program) -> Non
     assert_same_outcome(program)
 
 
+@each_program(*[lambda t, method=method, dim=dim: getattr(t.ones(2, 3), method)(dim)  # type: ignore[misc]
+                for method in ("size", "stride") for dim in ("a", 1.0, True, [1], np.int64(1), (1,), object)],
+              lambda t: t.ones(2, 3).size(t.tensor(1)), lambda t: t.ones(2, 3).size(t.tensor(1.0)),
+              lambda t: t.tensor(1).size(True))
+def test_a_dimension_whose_size_is_asked_for_is_an_integer(program: Program) -> None:
+    assert_same_outcome(program)
+
+
 @each_program(
     lambda t: t.cummin(t.tensor(3 + 1j), -1), lambda t: t.cummax(t.ones(1, dtype=t.complex64), 0),
     lambda t: t.nansum(t.tensor([True, False]), dtype=t.complex64), lambda t: t.nansum(t.ones(2), dtype=t.complex64),

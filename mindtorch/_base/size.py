@@ -63,6 +63,16 @@ class Size(tuple[int, ...]):
         return (Size, (tuple(self),))
 
 
+def index_of(method: str, dim: Any) -> int:
+    """Return a dimension that is like an int, but of another type, as one; TypeError for a bool or no integer."""
+    try:
+        if dim.__class__ is not bool:
+            return index(dim)
+    except TypeError:
+        pass
+    raise TypeError(f"{method}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
+
+
 class Stride(tuple[int, ...]):
     """The strides of a tensor in elements: a tuple that can be called as PyTorch's method is."""
 
@@ -72,6 +82,8 @@ class Stride(tuple[int, ...]):
         """Return all strides, or the one of ``dim``; IndexError if ``dim`` is out of range."""
         if dim is None:
             return tuple(self)
+        if dim.__class__ is not int:
+            dim = index_of("stride", dim)
         span = len(self)
         if not -span <= dim < span:
             raise about(IndexError(f"Dimension out of range (expected to be in range of [{-max(span, 1)}, "

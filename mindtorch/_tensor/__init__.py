@@ -29,7 +29,7 @@ from .._base.layout import (
     is_non_overlapping_and_dense, storage_size,
 )
 from .._base.quiet import silent
-from .._base.size import Size, Stride
+from .._base.size import Size, Stride, index_of
 from .._base.symbolic import SymInt
 from .._device import device as Device
 from .._dispatch.aten import clone, detach
@@ -282,6 +282,8 @@ class Tensor(Methods, metaclass=_TensorMeta):
         """Return the shape, or the size of one dimension (``torch.Tensor``); IndexError if ``dim`` is out of range."""
         if dim is None:
             return self.shape
+        if dim.__class__ is not int:
+            dim = index_of("size", dim)
         array = self._array
         shape = self.shape if array is None else array.shape
         span = len(shape)
