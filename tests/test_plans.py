@@ -258,6 +258,7 @@ WALKS = {"sum": (lambda: X.sum(1), 6), "t": (lambda: X.t(), 5), "slice": (lambda
          "dot": (lambda: torch.dot(LINE, LINE), 3), "norm of one": (lambda: torch.linalg.vector_norm(ONE, 3), 4),
          "bucketize": (lambda: torch.bucketize(LINE, LINE), 8), "max": (lambda: X.max(1, True), 5),
          "full_like": (lambda: torch.full_like(X, 2.5), 5), "linspace": (lambda: torch.linspace(1, 2, 5), 8),
+         "full_like strided": (lambda: torch.full_like(X.t(), 2.5), 10),
          "linear and backward": (lambda: F.linear(X, WEIGHT).sum().backward(), 49),
          "SGD.step": (step("SGD", lr=0.1, momentum=0.9), 30), "AdamW.step": (step("AdamW"), 41)}
 

@@ -147,7 +147,8 @@ def view_of(made: Tensor, shape: Any) -> Tensor:
     """Return a tensor as a view of one of another shape; None for its own."""
     array: Any = made._array
     base = made if shape is None or shape == array.shape else from_array(array.reshape(shape), made._dtype)
-    return base._view_by((array.shape, array.dtype, 0, array.strides, made._stride, made._layout))
+    strides = None if made._stride is None else array.strides
+    return base._view_by((array.shape, array.dtype, 0, strides, made._stride, made._layout))
 
 
 # -- copies ------------------------------------------------------------------------------------------------------------

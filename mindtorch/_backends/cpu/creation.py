@@ -94,31 +94,34 @@ def empty_like(general: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def like(general: Callable[..., Tensor], *value: int) -> Callable[..., Tensor]:
     """Return the kernel of ``ones_like`` or ``zeros_like`` given its number, else of ``full_like``, which takes one. A
-    small contiguous result is kept as a plan, and copied for each call.
+    small result is kept as a plan, and copied for each call.
     """
     plans = Plans()
 
     def kernel(self: Tensor, *options: Any) -> Tensor:
         kept: Any
+        array: Any
         try:
             kept = plans.get(key := (self._layout or self._layout_of_plans(), options if value else (
                 exact(options[0]), *options[1:])))
         except TypeError:  # a number that is not hashable
             return general(self, *options)
         if kept is not None and kept is not SEEN:
+            array, stride = kept._array.copy("K"), kept._stride
+            if stride is not None:
+                order: Any = order_of(array.shape, stride)
+                return strided(array.transpose(order[0]), array, kept._dtype, stride)
             out = new(Tensor)
-            out._array, out._dtype, out._keys, out._layout = kept._array.copy(), kept._dtype, CPU, kept._layout
+            out._array, out._dtype, out._keys, out._layout = array, kept._dtype, CPU, kept._layout
             return out
         made = made_like(self, options if value else options[1:], value[0] if value else options[0])
         if made is None:
             return general(self, *options)
-        array: Any = made._array
-        if array.size <= MOST and not made._keys & NONCONTIGUOUS:
-            if kept is SEEN:
-                kept = plans.keep(key, from_array(array.copy(), made._dtype))
-                kept._layout = made._layout_of_plans()
-            else:
-                plans.keep(key, SEEN)
+        array = made._array
+        if array.size <= MOST:
+            kept = plans.keep(key, SEEN if kept is None else from_array(array.copy("K"), made._dtype))
+            if kept is not SEEN:
+                kept._stride, kept._layout = made._stride, made._layout_of_plans()
         return made
 
     return kernel
