@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
+from ._base.loops import machine_code
 from ._methods.settings import get_num_interop_threads, get_num_threads
 from .torch_version import __version__
 
@@ -20,6 +21,7 @@ def show() -> str:
             lines.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             lines.append(f"{package} is not installed")
+    lines.append(f"loops of numba: {len(machine_code.kept_names())} on the disk for this processor")
     return "".join([f"mindtorch {__version__} runs with:\n", *(f"  - {line}\n" for line in lines)])
 
 

@@ -64,7 +64,9 @@ def test_streams_and_events_of_a_device_are_of_its_own_class() -> None:
 
 
 def test_the_configuration_says_what_computes() -> None:
-    assert "NumPy" in mindtorch.__config__.show() and "get_num_threads() : " in mindtorch.__config__.parallel_info()
+    shown = mindtorch.__config__.show()
+    assert "NumPy" in shown and "loops of numba" in shown
+    assert "get_num_threads() : " in mindtorch.__config__.parallel_info()
 
 
 @each_program(

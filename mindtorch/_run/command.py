@@ -2,7 +2,8 @@
 the tour; ``python -m mindtorch course`` makes the students' notebooks, slides and a guide, and grades;
 ``python -m mindtorch nbgrader`` runs nbgrader, even if its environment is not activated;
 ``python -m mindtorch launch -n 4 script.py`` runs a program in several processes (``torch.distributed``);
-``python -m mindtorch npu`` says what of CANN is found, what is missing, and what to do.
+``python -m mindtorch npu`` says what of CANN is found, what is missing, and what to do;
+``python -m mindtorch loops`` compiles the loops of kernels, which otherwise happens beside the first program.
 """
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import runpy
 import sys
 from pathlib import Path
 
+from .._base.loops import warming
 from .install import install_as_torch
 from .options import add_options
 
@@ -38,6 +40,21 @@ def told(script: str, arguments: list[str], module: bool = False) -> int:
         sys.excepthook(type(error), error.with_traceback(frames), frames)
         return 1
     return 0
+
+
+def compile_loops() -> int:
+    """Compile the loops that the disk lacks, and show which is next. Returns the exit status."""
+    try:
+        names = sorted(warming.table())
+    except ImportError as error:
+        print(f"there is no numba to compile loops: {error}", file=sys.stderr)
+        return 1
+    failed = 0
+    for number, (name, reason) in enumerate(warming.compile_missing(names), 1):
+        failed += reason is not None
+        print(f"{name}: {reason}" if reason is not None else f"\r{number} of {len(names)} loops: {name:<40}",
+              end="\n" if reason is not None or number == len(names) else "", flush=True)
+    return 1 if failed else 0
 
 
 def main() -> int:
@@ -73,7 +90,10 @@ def main() -> int:
     add_options(commands.add_parser("launch", aliases=["torchrun"], help="run a program in several processes "
                                     "(torch.distributed), with torchrun's options"))
     commands.add_parser("npu", help="say what of CANN is found, what is missing, and what to do")
+    commands.add_parser("loops", help="compile the loops of kernels now, and not beside the first program")
     options = parser.parse_args()
+    if options.command == "loops":
+        return compile_loops()
     if options.command == "run":
         return told(options.script, options.arguments, options.module)
     if options.command == "npu":

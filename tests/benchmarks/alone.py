@@ -121,7 +121,8 @@ class Library:
     def start(self) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", __spec__.name, self.name, self.table, str(self.threads)], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env={**os.environ, "MINDTORCH_LOOPS": "wait"})  # no loop is compiled beside what is measured
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """Return the answer to a request; ``error`` says why there is none."""

@@ -11,7 +11,8 @@ import pytest
 
 import mindtorch
 from mindtorch._base import loops
-from mindtorch._base.loops import REPAID, Loop, bodies, machine_code
+from mindtorch._base.loops import REPAID, Loop, bodies, machine_code, warming
+from mindtorch._run import command
 
 from .support import LARGE
 
@@ -245,3 +246,67 @@ def test_numpy_computes_where_numba_finds_no_room_in_memory(monkeypatch: pytest.
     monkeypatch.setattr(loops.forks, "load_module", load_module)
     with pytest.warns(RuntimeWarning, match=f"numba cannot be loaded, so NumPy computes all loops: {error}"):
         assert loops.numba.__wrapped__() is None
+
+
+@pytest.fixture
+def begun(monkeypatch, tmp_path) -> list[list[str]]:
+    """Return the commands that would compile loops for later programs, on a disk that has none yet."""
+    commands: list[list[str]] = []
+    monkeypatch.delenv("MINDTORCH_LOOPS")
+    monkeypatch.setattr(machine_code, "PLACES", (tmp_path / "loops",))
+    monkeypatch.setattr(warming, "_begun", None)
+    monkeypatch.setattr(warming.subprocess, "Popen", lambda command, **options: commands.append(command) or command)
+    return commands
+
+
+def test_a_loop_that_rounds_differently_begins_with_the_next_program_and_an_exact_one_when_it_is_there(begun) -> None:
+    gelu, half = Loop("gelu"), Loop("widen_float16", True)
+    assert gelu.compiled(loops.LARGE) is None and half.compiled(REPAID + 1) is None
+    assert len(begun) == 1 and begun[0][3] == "gelu"  # one process compiles all
+    assert [*warming.compile_missing(["gelu", "widen_float16"])] == [("gelu", None), ("widen_float16", None)]
+    assert gelu.compiled(loops.LARGE) is None and half.compiled(1) is None
+    assert half.compiled(REPAID + 1) is not None and Loop("gelu").compiled(loops.LARGE) is not None
+    assert len(begun) == 1
+
+
+@pytest.mark.parametrize("reason", ["asked for", "no place", "no process"])
+def test_a_loop_is_compiled_at_once_where_no_process_could_keep_it_or_if_that_is_asked_for(
+        begun, monkeypatch, tmp_path, reason) -> None:
+    if reason == "asked for":
+        monkeypatch.setenv("MINDTORCH_LOOPS", "wait")
+    elif reason == "no place":
+        (tmp_path / "file").touch()
+        monkeypatch.setattr(machine_code, "PLACES", (tmp_path / "file" / "loops",))
+    else:
+        monkeypatch.setattr(warming.subprocess, "Popen", lambda *args, **options: (tmp_path / "no" / "file").stat())
+    assert Loop("cube", True).compiled(REPAID + 1) is not None and not begun
+
+
+def test_several_processes_that_compute_together_begin_one(begun, monkeypatch) -> None:
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    assert Loop("cube", True).compiled(REPAID + 1) is None and not begun
+    monkeypatch.setenv("LOCAL_RANK", "0")
+    assert Loop("cube", True).compiled(REPAID + 1) is None and len(begun) == 1
+
+
+def test_the_process_that_compiles_loops_begins_with_the_one_that_was_asked_for(monkeypatch, tmp_path) -> None:
+    order: list[str] = []
+    monkeypatch.setattr(machine_code, "PLACES", (tmp_path,))
+    monkeypatch.setattr(warming.os, "nice", lambda by: order.append(f"nice {by}"), raising=False)
+    monkeypatch.setenv("MINDTORCH_LOOPS", "later")
+    names = ("cube", "sgd", "gelu")
+    monkeypatch.setattr(warming, "table", lambda: {
+        name: lambda name=name: order.append(name) or b"code" for name in names})
+    warming.child("sgd")
+    assert order[:2] == ["nice 19", "sgd"] and sorted(order[2:]) == ["cube", "gelu"]
+    assert machine_code.kept("gelu") == b"code"
+
+
+def test_the_command_compiles_what_the_disk_lacks_and_says_what_fails(monkeypatch, tmp_path, capsys) -> None:
+    monkeypatch.setattr(machine_code, "PLACES", (tmp_path,))
+    monkeypatch.setattr(sys, "argv", ["mindtorch", "loops"])
+    table = {"a": lambda: b"code", "b": lambda: b"".join(["no bytes"])}  # type: ignore[list-item]
+    monkeypatch.setattr(warming, "table", lambda: table)
+    assert command.main() == 1 and "b: sequence item 0" in capsys.readouterr().out
+    table["b"] = lambda: b"code"
+    assert command.main() == 0 and "2 of 2 loops: b" in capsys.readouterr().out

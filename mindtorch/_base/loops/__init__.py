@@ -2,7 +2,8 @@
 
 ``bodies`` is the table; a loop is a function of arrays. Every caller can compute with NumPy as well, and does so if
 ``Loop.compiled`` returns None: without numba, or for arrays too small to repay it. The first loop takes a twentieth of
-a second in each process, if it is kept on the disk (``machine_code``); compiling one for the disk takes numba a second.
+a second in each process, if it is kept on the disk (``machine_code``). Compiling it for the disk takes numba a second,
+in another process (``warming``), while this one computes with NumPy: to its end, if the loop rounds differently.
 
 A loop that computes the same bits as NumPy is loaded once NumPy has computed ``REPAID`` elements, or ``SOON`` of them
 if another one is. A loop that rounds differently computes all arrays of at least ``LARGE`` elements (``SOME`` if it
@@ -32,7 +33,7 @@ import numpy as np
 
 from .. import forks
 from ..interrupts import signals_wait
-from . import machine_code
+from . import machine_code, warming
 
 #: Elements that NumPy computes in about the time that the first loop takes; and another one; elements of a large array.
 REPAID, SOON, LARGE = 1 << 23, 1 << 20, 1 << 17
@@ -109,10 +110,7 @@ class Loop:
 
     @cached_property
     def _is_kept(self) -> bool:
-        try:
-            return machine_code.kept(self.name) is not None
-        except (ImportError, OSError, MemoryError):
-            return False
+        return is_kept(self.name)
 
     def ufunc(self, size: int, numbers: tuple[int, ...] = ()) -> np.ufunc | None:
         """Bind the numbers of the compiled function: a ufunc of its arrays that allocates the last one."""
@@ -137,12 +135,20 @@ class Loop:
 
     def _compile_once(self) -> None:
         with _compiling, signals_wait():
-            self._function, self._left = self._compile(), inf
+            if self._function is None and self._left != inf:
+                self._left = inf
+                if is_kept(self.name) or not warming.begin(self.name):
+                    self._function = obtain(self.name, lambda bodies: bodies.LOOPS[self.name]())
+                elif self.exact:
+                    self._left = REPAID  # until it is looked for again
 
-    def _compile(self) -> Callable[..., Any] | None:
-        if self._function is not None or self._left == inf:
-            return self._function
-        return obtain(self.name, lambda bodies: bodies.LOOPS[self.name]())
+
+def is_kept(name: str) -> bool:
+    """Return True if a loop is on the disk, and can be loaded."""
+    try:
+        return machine_code.kept(name) is not None
+    except (ImportError, OSError, MemoryError):
+        return False
 
 
 def obtain(name: str, compiled: Callable[[Any], bytes]) -> Callable[..., Any] | None:

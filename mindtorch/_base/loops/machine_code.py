@@ -108,6 +108,24 @@ def kept(name: str) -> bytes | None:
     return None
 
 
+def kept_names() -> set[str]:
+    """Return the names of the loops on the disk that are compiled for this processor; none without a compiler."""
+    try:
+        return {path.name.partition(".")[0] for place in PLACES for path in place.glob(f"*.{dependence()}.loop")}
+    except ImportError:
+        return set()
+
+
+def can_keep() -> bool:
+    """Return True if a place may be written to."""
+    for place in PLACES:
+        with suppress(OSError):
+            place.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=place):
+                return True
+    return False
+
+
 def keep(name: str, code: bytes) -> None:
     """Write a loop's code to the disk, where a place may be written to."""
     for place in PLACES:
