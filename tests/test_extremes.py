@@ -121,6 +121,14 @@ def test_extreme_arguments_give_pytorchs_numbers(name: str) -> None:
     assert_same(call(mindtorch, port(x, mindtorch)), call(torch, x), **({"rtol": 1e-9} if dtype == "float64" else {}))
 
 
+@each_program(*[lambda t, number=number, shape=shape: [  # type: ignore[misc]
+                    [t.cosine_similarity(t.full(shape, number), -t.ones(shape), 0).tolist(),
+                     t.nn.functional.normalize(t.full(shape, number), dim=0).tolist()] for _ in range(3)]
+                for number in (1e30, 1e-30) for shape in ((1, 3), (1,), (1, 2, 3))])
+def test_the_length_of_one_number_is_its_size_where_its_square_is_none(program: Program) -> None:
+    assert_same_outcome(program)
+
+
 @pytest.mark.parametrize("name", HUGE)
 def test_what_no_memory_can_hold_is_refused_at_once(name: str) -> None:
     with pytest.raises(RuntimeError, match="can't allocate memory: you tried to allocate"):

@@ -54,7 +54,7 @@ EXPLAINED = explained(
      r"(nan|inf)[+-]nanj|nan[+-]infj|\(1\+0j\)", "Of complex numbers that are zero or not finite PyTorch's vector loop "
      "makes other NaNs than its scalar loop."),
     ("svd", "linalg_svd_cpu", "PyTorch takes half precision where there are no elements."),
-    ("matrix_exp|linalg_matrix_exp", "torch nan", "PyTorch's polynomial overflows in half precision."),
+    ("matrix_exp|linalg_matrix_exp", "torch (nan|-?inf)", "PyTorch's polynomial overflows in half precision."),
     ("(var|std).*", r"torch \(?nan", "A mean or variance of infinities depends on the order in which PyTorch adds."),
     ("dist|.*norm.*|pairwise_distance", r"nan|no error, torch no error", "There is no norm of order NaN."),
     ("expand|expand_as|broadcast_to|tile|repeat", "Storage size calculation|in a leading|numel: integer", "PyTorch "

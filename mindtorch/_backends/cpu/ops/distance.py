@@ -191,7 +191,7 @@ def cosine_similarity(x1: np.ndarray, x2: np.ndarray, dim: int = 1, eps: float =
     """Prepare products of few vectors over their lengths."""
     dtype = x1.dtype
     if not (dtype.char in "fd" and 0 < x1.size <= SMALL >> 4 and x1.shape == x2.shape and x2.dtype == dtype
-            and -x1.ndim <= dim < x1.ndim and eps >= 0):
+            and -x1.ndim <= dim < x1.ndim and x1.shape[dim] > 1 and eps >= 0):  # the length of one is its size
         return None
     least, shape = np.asarray(eps, dtype), [n if d != dim % x1.ndim else 1 for d, n in enumerate(x1.shape)]
 
