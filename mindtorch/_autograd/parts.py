@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base.loops.chains import Chained
 from .._base.quiet import silent
 from .._dispatch import dispatcher
 from .._dispatch.aten import add__Tensor as add_
@@ -31,6 +32,19 @@ def sliced(array: Any, dim: int, end: int | None, shape: Any, start: int | None,
 PARTS: dict[str, Callable[..., Any]] = {"select.int": selected, "slice.Tensor": sliced}
 
 
+#: A sum of half precision, with which NumPy is slow, and of how many elements of others it takes the time of one.
+SUM, SLOW = Chained(lambda x, y: x + y, "eE", True), 1 << 5
+
+
+def add_in_place(part: np.ndarray, gradient: np.ndarray) -> None:
+    if part.dtype.char in "eE" and (ufunc := SUM.ufunc(
+            part.dtype.char, (), SLOW * part.size, (part, gradient))) is not None:
+        bits = part.view(np.uint16)
+        ufunc(bits, gradient.view(np.uint16), out=bits)
+    else:
+        np.add(part, gradient, part)
+
+
 def add_to_part(node: Any, gradient: Any, total: Any) -> bool:
     """Add a gradient that arrived at a node to its part of a sum that only the engine refers to; return False, and do
     nothing, unless both are plain CPU tensors and no mode redirects calls.
@@ -40,7 +54,7 @@ def add_to_part(node: Any, gradient: Any, total: Any) -> bool:
         return False
     start = perf_counter_ns() if dispatcher.mode & OBSERVED else 0
     part = node._part(total._array, *node.saved)
-    silent().run(np.add, part, gradient._array, part)
+    silent().run(add_in_place, part, gradient._array)
     total._bump()
     if start:
         tell_parts(partial(with_zeros, node), (total, gradient), total, start, perf_counter_ns() - start)

@@ -8,7 +8,11 @@ import pytest
 
 import mindtorch
 from mindtorch._autograd import engine
+from mindtorch._autograd.parts import SUM
+from mindtorch._base import loops
+from mindtorch._base.loops import chains
 from tests.both import Program, assert_same_outcome, each_program
+from tests.support import assert_same, torch
 
 
 def whole(t: Any, dtype: str = "float32") -> Any:
@@ -45,6 +49,17 @@ PROGRAMS: list[Callable[[Any], Any]] = [
 @each_program(*PROGRAMS)
 def test_gradients_of_parts_are_pytorchs(program: Program) -> None:
     assert_same_outcome(program)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_gradients_of_parts_of_half_precision_are_added_by_a_chain(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chains.Chained, "left", -1)
+    monkeypatch.setattr(chains, "TRACED", -1)
+    monkeypatch.setattr(SUM, "_ufuncs", {})
+    monkeypatch.setattr(SUM, "_awaited", {})
+    found, wanted = (t.autograd.grad(of_parts(t, x := whole(t, dtype)), x)[0] for t in (mindtorch, torch))
+    assert len(SUM._ufuncs) == 1 or loops.numba() is None
+    assert_same(found, wanted)
 
 
 def test_a_gradient_that_a_user_holds_is_not_written() -> None:
