@@ -104,6 +104,8 @@ CHOSEN = {
             places(t, x)[0], x, t.arange(0, 640, 7), padding_idx=3, mode="mean"),
         "sum_bags_{} of weighted rows": lambda t, x: t.nn.functional.embedding_bag(
             places(t, x)[0], x, t.arange(0, 640, 7), mode="sum", per_sample_weights=x[1])}),
+    **of_dtypes("complex64 complex128", 1, {
+        "cumprod_{}": lambda t, x: t.view_as_real(again(t.cumprod, (1 + x[:99] / 999) * (0.6 + 0.8j), 1))}),
     **of_dtypes("float16 bfloat16", 1, {
         "cumsum_{}": lambda t, x: again(t.cumsum, x, 1), "cumsum_{} down": lambda t, x: again(t.cumsum, x[:100], 0),
         "cumprod_{} in boxes": lambda t, x: (1 + x / 99).view(4, 205, 640).cumprod(1),

@@ -272,7 +272,7 @@ gather, gather_down, pad_rows = (ByDType(name, True, "bhil") for name in ("gathe
 at_each, at_rows = ({name: ByDType(f"{name}_{way}", True, kinds)
                      for name, kinds in (("add", "fdileEFD"), ("multiply", "fdileE"), ("maximum", "fdilB"),
                                          ("minimum", "fdilB"), ("copy", "bhil"))} for way in ("at_each", "at_rows"))
-cumsum, cumprod = ByDType("cumsum", True, "fdleE"), ByDType("cumprod", True, "fdeE")
+cumsum, cumprod = ByDType("cumsum", True, "fdleE"), ByDType("cumprod", True, "fdeEFD")
 distances, sum_bags = (ByDType(name, True) for name in ("distances", "sum_bags"))
 fmod, remainder = ByDType("fmod", True), ByDType("remainder", True)
 #: Of half precision with each step rounded.

@@ -11,7 +11,7 @@ import numpy as np
 from ...._base import loops
 from ...._base.layout import Ints
 from ...common.blocks import LARGE, by_parts, each_block
-from ...common.half import converted as as_dtype
+from ...common.half import FEW as FEW_HALVES, converted as as_dtype
 from ..along import finder, taken_along
 from ..precision import Settled, is_half, to_opmath
 from ..rows import MOST, Prepared, of_rows, taking
@@ -107,15 +107,16 @@ def selected(choose: Callable[[np.ndarray, int], np.ndarray]) -> Prepared:
 
     def sure(x: np.ndarray, dim: int = -1, keepdim: bool = False) -> Settled | None:
         half = is_half(x)
-        if not 0 < x.size <= SOME or (x.dtype.char not in kinds and not half) or not -x.ndim <= dim < x.ndim or (
+        if not 0 < x.size <= MANY or (x.dtype.char not in kinds and not half) or not -x.ndim <= dim < x.ndim or (
                 not x.flags.c_contiguous):
             return None
         axis = dim % x.ndim
         starts, step = line_starts(x.shape, axis)
+        widen = ndarray.astype if x.size < FEW_HALVES else as_dtype
         shape = (*x.shape[:axis], 1, *x.shape[axis + 1:])
 
         def few(x: np.ndarray) -> tuple[Any, Any]:
-            index = choose(x.astype(loops.SINGLE) if half else x, axis)
+            index = choose(widen(x, loops.SINGLE) if half else x, axis)
             values = x.take(starts + index if step == 1 else starts + index * step)
             return (values.reshape(shape), index.reshape(shape)) if keepdim else (values, index)
 
