@@ -136,11 +136,11 @@ def spaced_between(packet: str) -> Callable[..., Tensor]:
 
     def between(start: Any, end: Any, *rest: Any) -> Tensor:
         bounds = [bound for bound in (start, end) if isinstance(bound, Tensor)]
-        if any(bound.ndim for bound in bounds):
+        if [bound for bound in bounds if bound.ndim]:
             given = [f"{name} with {bound.ndim} dimension(s)" for name, bound in (("start", start), ("end", end))
                      if isinstance(bound, Tensor)]
             check(False, f"{packet} only supports 0-dimensional start and end tensors, but got {' and '.join(given)}.")
-        if any(bound.is_meta for bound in bounds):
+        if [bound for bound in bounds if bound.is_meta]:
             rest = (*rest, *defaults[len(rest):])
             rest = (*rest[:device], META, *rest[device + 1:])
             start, end = (0j if isinstance(bound, Tensor) and bound.is_complex() else 0.0 for bound in (start, end))
