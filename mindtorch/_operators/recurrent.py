@@ -115,7 +115,7 @@ def fused(step: Step, composite: Callable[..., list[Any]], batch_sizes: Sequence
     start = perf_counter_ns() if dispatcher.mode & OBSERVED else 0
     options = MODES.index(step), state[0]._array.shape[1], 1, inputs[3] is not None
     output, *ends, workspace = of_any_strides(RNN_LAYER)(
-        *arguments(inputs), reverse, tuple(batch_sizes), *options, False, False, train)  # a key of plans
+        *arguments(inputs), reverse, batch_sizes, *options, False, False, train)
     outputs, wants = [output, *ends][states_alone:1 + len(state)], [position for position, _ in edges]
     if start:
         duration = perf_counter_ns() - start
@@ -255,7 +255,7 @@ def network(step: Step, input: Any, batch_sizes: Sequence[int] | None, states: S
         for direction in range(directions):
             at, reverse = directions * number + direction, direction == 1
             if way is not None:
-                output, end = way(step, input, batch_sizes or [], begins[at], cells[at], reverse, train)
+                output, end = way(step, input, tuple(batch_sizes or ()), begins[at], cells[at], reverse, train)
             elif batch_sizes is None:
                 output, end = layer(step, input, begins[at], cells[at], reverse)
             else:
@@ -307,7 +307,7 @@ def stepped(step: Step, input: Any, state: State, cell: Cell) -> State:
     tensors = (input, *cell[:4], *state)
     if step in WRITTEN and local.grad_enabled and input.numel() and not (
             keys_of(state) & NONCONTIGUOUS) and way_of(step, True, tensors):  # whose strides the next states have
-        states = fused(step, partial(states_after, step), [input._array.shape[0]], [*tensors], False, True, True)
+        states = fused(step, partial(states_after, step), (input._array.shape[0],), [*tensors], False, True, True)
         states[-1]._start_counter()[0] = WRITTEN[step]
         return tuple(states)
     return tuple(states_after(step, *tensors))
