@@ -154,13 +154,20 @@ _value_observers: tuple[ValueObserver, ...] = ()
 _lock = forks.lock()  # a signal handler may subscribe, too
 
 
+def _begin() -> None:
+    """Have calls observed. The depth that an interrupted call may have left counts anew with the first observer."""
+    if not (_observers or _value_observers):
+        local.depth = 0
+    set_mode(OBSERVED, True)
+
+
 def subscribe(observer: Observer) -> Callable[[], None]:
     """Call ``observer(event)`` after each dispatched call; return a function that stops (compare ``torch.profiler``).
     """
     global _observers
     with uninterrupted(), _lock:
+        _begin()
         _observers = (*_observers, observer)
-        set_mode(OBSERVED, True)
     return partial(_unsubscribe, observer)
 
 
@@ -213,8 +220,8 @@ def subscribed_values(observer: ValueObserver) -> Iterator[None]:
 
     try:
         with uninterrupted(), _lock:
+            _begin()
             _value_observers = (*_value_observers, shown)
-            set_mode(OBSERVED, True)
         yield
     finally:
         with uninterrupted(), _lock:
@@ -348,9 +355,11 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
             raise
         finally:
             duration = perf_counter_ns() - start
-            if path[-1] and error is None and local.events == events and effective & CPU and not local.pipeline:
-                tell_parts(_composed(op), args, result, start, duration, inside=True)
-            local.depth, local.moves = depth, outer
+            try:
+                if path[-1] and error is None and local.events == events and effective & CPU and not local.pipeline:
+                    tell_parts(_composed(op), args, result, start, duration, inside=True)
+            finally:
+                local.depth, local.moves = depth, outer
             event = _event(op, path, sequence, inputs, result, called, start, duration, error)
             event.moves = tuple(moves)
             event.plan = _plan_use(before, plan_of(op, effective, args), op, args, effective)

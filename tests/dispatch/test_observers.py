@@ -7,8 +7,9 @@ import threading
 import pytest
 
 import mindtorch as torch
-from mindtorch._dispatch import dispatcher
+from mindtorch._dispatch import dispatcher, observers
 from mindtorch._dispatch.keys import CPU
+from mindtorch._dispatch.local import local
 from mindtorch._dispatch.observers import TensorMeta, subscribed_values
 from mindtorch._dispatch.sites import kernel_site
 
@@ -38,6 +39,21 @@ def test_operators_inside_composites_are_nested():
     outer, *inner = trace.events
     assert outer.op == "reshape" and outer.composite and outer.depth == 0
     assert [e.op for e in inner] == ["clone", "_unsafe_view"] and all(e.depth == 1 for e in inner)
+
+
+def test_an_interrupted_call_leaves_no_depth_to_the_next_trace(monkeypatch):
+    def interrupted(*args, **settings):
+        raise KeyboardInterrupt
+
+    x = torch.ones(2, 3)
+    with monkeypatch.context() as patched, torch.observe(), pytest.raises(KeyboardInterrupt):
+        patched.setattr(observers, "tell_parts", interrupted)
+        torch.nn.functional.cosine_similarity(x, x)
+    assert local.depth == 0
+    local.depth = 3  # as an interrupt between two lines leaves it
+    with torch.observe() as trace:
+        x + 1
+    assert [event.depth for event in trace.events] == [0]
 
 
 def test_a_failed_call_is_recorded_with_its_error():

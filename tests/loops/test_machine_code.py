@@ -282,10 +282,13 @@ def test_a_loop_is_compiled_at_once_where_no_process_could_keep_it_or_if_that_is
     assert Loop("cube", True).compiled(REPAID + 1) is not None and not begun
 
 
-def test_several_processes_that_compute_together_begin_one(begun, monkeypatch) -> None:
+def test_of_processes_that_compute_together_the_first_begins_unless_kept_loops_are_enough(begun, monkeypatch) -> None:
     monkeypatch.setenv("LOCAL_RANK", "1")
     assert Loop("cube", True).compiled(REPAID + 1) is None and not begun
     monkeypatch.setenv("LOCAL_RANK", "0")
+    monkeypatch.setenv("MINDTORCH_LOOPS", "kept")
+    assert Loop("cube", True).compiled(REPAID + 1) is None and not begun
+    monkeypatch.delenv("MINDTORCH_LOOPS")
     assert Loop("cube", True).compiled(REPAID + 1) is None and len(begun) == 1
 
 

@@ -3,7 +3,8 @@
 numba takes about a second for a loop, and a model's first step needs a dozen. A program that finds a loop neither in
 its memory nor on the disk therefore computes with NumPy, and begins a process of low priority that compiles all loops
 that the disk lacks. With ``MINDTORCH_LOOPS=wait`` in the environment, loops are compiled where they are needed, as they
-are if no place can be written to. ``python -m mindtorch loops`` compiles them all, and shows how far it is.
+are if no place can be written to; with ``MINDTORCH_LOOPS=kept``, NumPy computes those that the disk lacks.
+``python -m mindtorch loops`` compiles them all, and shows how far it is.
 """
 from __future__ import annotations
 
@@ -31,9 +32,10 @@ def begin(name: str) -> bool:
     processes that compute together, the first begins.
     """
     global _begun
-    if os.environ.get("MINDTORCH_LOOPS") == "wait" or not sys.executable or find_spec("numba") is None:
+    mode = os.environ.get("MINDTORCH_LOOPS")
+    if mode == "wait" or not sys.executable or find_spec("numba") is None:
         return False
-    is_first = parent_process() is None and os.environ.get("LOCAL_RANK", "0") == "0"
+    is_first = mode != "kept" and parent_process() is None and os.environ.get("LOCAL_RANK", "0") == "0"
     if _begun is None and is_first:
         if not machine_code.can_keep():
             return False
