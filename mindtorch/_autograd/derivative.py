@@ -68,12 +68,14 @@ REFUSED = {name: inputs.split() for name, inputs in {
 }.items()}
 #: Operators whose complex outputs must not require grad: those that take complex numbers, but are not in PyTorch's list
 #: of gradients that are right for them.
-REAL_ONLY = """
-_adaptive_avg_pool2d _adaptive_avg_pool3d _conj_copy _log_softmax _neg_view_copy _reshape_alias_copy _softmax
-_sparse_sum _to_sparse _to_sparse_bsc _to_sparse_bsr _to_sparse_csc _to_sparse_csr _trilinear amax amin cummax cummin
-embedding geqrf index_reduce kthvalue median mode nan_to_num nanmedian native_dropout normal scatter_reduce select_copy
-select_scatter silu slice_copy slice_scatter soft_margin_loss sparse_compressed_tensor view_as_complex_copy
-"""
+REAL_ONLY = frozenset({
+    "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "_conj_copy", "_log_softmax", "_neg_view_copy",
+    "_reshape_alias_copy", "_softmax", "_sparse_sum", "_to_sparse", "_to_sparse_bsc", "_to_sparse_bsr",
+    "_to_sparse_csc", "_to_sparse_csr", "_trilinear", "amax", "amin", "cummax", "cummin", "embedding", "geqrf",
+    "index_reduce", "kthvalue", "median", "mode", "nan_to_num", "nanmedian", "native_dropout", "normal",
+    "scatter_reduce", "select_copy", "select_scatter", "silu", "slice_copy", "slice_scatter", "soft_margin_loss",
+    "sparse_compressed_tensor", "view_as_complex_copy",
+})
 
 
 def derivative(names: str, node: str | None = None, outputs: tuple[int, ...] | None = None, /,
@@ -173,7 +175,7 @@ class Derivative:
         self.inputs = [(1 << i, schema.positions[n]) for i, n in enumerate(names)]
         self.has_lists = any(schema.parameters[position].is_list for _, position in self.inputs)
         self.refused = [(schema.positions[name], name) for name in REFUSED.get(functional.name, ())]
-        self.real_only = functional.packet in REAL_ONLY.split()
+        self.real_only = functional.packet in REAL_ONLY
         self.node_class._width = len(self.inputs)
         self.plans: dict[int, Plan] = {}
 
@@ -304,8 +306,8 @@ class Derivative:
                                    f"'{name}'. This input cannot have requires_grad True.")
 
     def check_real(self, outputs: Any) -> None:
-        """Raise RuntimeError if a complex output of an operator for real numbers is about to require grad."""
-        for output in outputs if self.real_only else ():
+        """Raise RuntimeError if an output of an operator that is ``real_only`` is complex: it is to require grad."""
+        for output in outputs:
             if output.__class__ in TENSOR_TYPES and output._dtype.is_complex:
                 raise RuntimeError(f"{self.op.packet} does not support automatic differentiation for outputs with "
                                    "complex dtype.")
@@ -321,7 +323,8 @@ class Derivative:
 
     def finish(self, node: OperatorNode, result: Any) -> Any:
         """Connect a call's outputs to its node."""
-        self.check_real((result,) if result.__class__ in TENSOR_TYPES else result)
+        if self.real_only:
+            self.check_real((result,) if result.__class__ in TENSOR_TYPES else result)
         if result.__class__ in TENSOR_TYPES:
             array, dtype = result._array, result._dtype
             if array is None:

@@ -37,6 +37,7 @@ SUM, SLOW = Chained(lambda x, y: x + y, "eE", True), 1 << 5
 
 
 def add_in_place(part: np.ndarray, gradient: np.ndarray) -> None:
+    """Add a gradient to a part of an array; of half precision by a chain, once it repays."""
     if part.dtype.char in "eE" and (ufunc := SUM.ufunc(
             part.dtype.char, (), SLOW * part.size, (part, gradient))) is not None:
         bits = part.view(np.uint16)
