@@ -68,7 +68,7 @@ def by_plans(op: Operator, general: Rows, row: Any) -> tuple[Rows, Finder]:
     few = row is MOVES or op.schema.returns_list  # whose plans keep tables
     sure, plans, shape = isinstance(row, Prepared), Plans(1 << 6 if few else 1 << 10), Shape.of(op)
     prepare: Callable[..., Rows | None] = row.prepare if sure else moved(general) if row is MOVES else row
-    if not shape.leading:
+    if not shape.leading or (hasattr(row, "count") and not sure):  # it says what its function takes
         shape = shape._replace(taken=getattr(row, "count", int(op.schema.parameters[0].is_tensor)))
     compute = unchecked(op, prepare, shape.taken) if sure else None
 

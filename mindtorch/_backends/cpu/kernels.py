@@ -76,7 +76,7 @@ class Shape(NamedTuple):
       left out.
     - ``leading``: how many leading arguments are all the tensors, or -1 for a list of them; 0 for other calls.
     - ``taken``: how many leading arguments a plan's function takes.
-    - ``planned``: how many arguments a call with a plan has at most; those behind are generators, which no plan keeps.
+    - ``planned``: how many arguments a call with a plan has before a generator, which no plan keeps.
     """
 
     kinds: tuple[tuple[str, Any], ...] | None
@@ -374,7 +374,8 @@ def kernel_for(shape: Shape, form: str) -> Callable[..., Any]:
     if shape.kinds is None or "list" in dict(kinds):
         apart = " and False"
     elif shape.planned >= 0:
-        key = f"{key} if len(settings) <= {shape.planned - len(names)} else None"
+        before = shape.planned - len(names)
+        key = f"{key} if len(settings) <= {before} or settings[{before}] is None else None"
     call = ", ".join([*names, "*settings"])
     args = f"({call})" if names else "settings"
     parts = {"layouts": layouts, "key": key, "args": args, "arrays": ", ".join(given or ["*()"]), "new": new,
