@@ -521,9 +521,13 @@ class Tensor(Methods, metaclass=_TensorMeta):
         views.mark_view(out, self)
         return out
 
-    def _shallow_copy_and_detach(self) -> Tensor:
-        """Return an alias with the same layout that is not a view, as ``detach`` and saved outputs need."""
-        if self._keys & PYTHON:  # the class, and what its methods put there, is what the tensor is
+    def _shallow_copy_and_detach(self, kind: Any = None) -> Any:
+        """Return an alias with the same layout that is not a view, as ``detach`` and saved outputs need; of another
+        class, if one is given.
+        """
+        if kind is not None:
+            out = new(kind)
+        elif self._keys & PYTHON:  # the class, and what its methods put there, is what the tensor is
             out = new(type(self))
             state_of(out).update({name: value for name, value in state_of(self).items() if name not in OF_GRAPH})
             for name in _slotnames(type(self)):

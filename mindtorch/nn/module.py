@@ -110,8 +110,14 @@ class Module(HookedCall, State):
             raise KeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
         if name == "":
             raise KeyError(f'{kind} name can\'t be empty string ""')
-        if name not in taken and hasattr(self, name):
+        if name not in taken and self._may_have(name) and hasattr(self, name):
             raise KeyError(f"attribute '{name}' already exists")
+
+    def _may_have(self, name: str) -> bool:
+        """Return False if there is no attribute of that name: ``__getattr__`` takes longer to say so."""
+        kind, state = type(self), self.__dict__
+        return (hasattr(kind, name) or name in state or kind.__getattr__ is not Module.__getattr__
+                or any(name in state[table] for table in ("_parameters", "_buffers", "_modules")))
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter, or None if there is none of that name (``torch.nn.Module.register_parameter``). Raises

@@ -7,10 +7,9 @@ from typing import Any, NoReturn
 from .. import _utils
 from .._backends.common.uninitialized import refusal
 from .._creation import as_subclass, empty
-from .._dispatch.keys import AUTOGRAD, UNINITIALIZED
+from .._dispatch.keys import AUTOGRAD, FUNCTION, PYTHON, UNINITIALIZED
 from .._dispatch.torch_function import disabled_torch_function
-from .._dtype import FLOATING
-from .._tensor import Tensor
+from .._tensor import Tensor, keys_of_class
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 __dir__ = __all__.copy
@@ -50,10 +49,9 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             raise TypeError(f"Parameter(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
         if data is not None and type(data) is not Tensor and not isinstance(data, Parameter):
             return _custom_parameter(data, requires_grad)
-        source = empty(0) if data is None else data._shallow_copy_and_detach()
-        if requires_grad and source._dtype.category < FLOATING:
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        return as_subclass(source, cls).requires_grad_(requires_grad)
+        made = (empty(0) if data is None else data)._shallow_copy_and_detach(cls)
+        made._keys = made._keys & ~(FUNCTION | PYTHON) | keys_of_class(cls)
+        return made._require_grad(requires_grad)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:
