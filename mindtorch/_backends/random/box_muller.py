@@ -9,7 +9,7 @@ from .numerics import libm
 
 f32 = np.float32
 #: How much longer NumPy takes for an element than for one of a plain pass; of how many its calls take the time.
-SLOW, CALLS = 16, 1 << 13
+SLOW, CALLS = 16, 1 << 14
 _CHUNK = 4096  # blocks transformed together: their temporaries stay in the cache
 
 

@@ -25,6 +25,8 @@ _UNIFORM = {words.dtype: (words, signed, step) for words, signed, step in (
 _SPLITTER = 2.0**27 + 1  # halves a float64's 53 bits (Veltkamp)
 _BLOCK = 1 << 16  # elements that stay in the cache from one step to the next
 _SAFE = 2.0**900  # splitting a larger number could overflow
+#: The bits of float64 that float32 lacks, half of what its last bit counts, and less than a sum is rounded in so.
+_LOST, _HALF, _TINY = np.int64(2**29 - 1), np.int64(2**28), 2.0**-50
 
 
 @cache
@@ -92,7 +94,11 @@ def affine(x: np.ndarray, scale: float, shift: float) -> np.ndarray:
     if product_is_exact or not abs(float(scale)) < _SAFE:
         return x * scale + shift
     if x.dtype == np.float32:
-        return _add_to_odd(x * np.float64(scale), np.float64(shift)).astype(np.float32)
+        product = x * np.float64(scale)
+        total = product + np.float64(shift)
+        if abs(shift) < _TINY or ((total.view(np.int64) & _LOST) == _HALF).any():  # which would be rounded twice
+            total = _add_to_odd(product, np.float64(shift))
+        return total.astype(np.float32)
     # Boldo and Melquiond, Emulation of FMA and correctly rounded sums (2008)
     product, product_error = _two_product(x, scale)
     partial, partial_error = _two_sum(shift, product_error)

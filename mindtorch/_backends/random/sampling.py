@@ -121,7 +121,9 @@ def _ragged_blocks(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
     compute, whole = compute_dtype(dtype), n - n % 16
     drawn = n if compute == dtype else whole  # of a half dtype, only whole blocks are drawn
     u = draw(generator, drawn + 16, standard_uniform(compute))
-    made = box_muller.blocks(np.concatenate((u[:whole], u[-16:])).reshape(-1, 16)).reshape(-1)
+    made = np.empty(whole + 16, compute)
+    made[:whole], made[whole:] = u[:whole], u[-16:]
+    box_muller.blocks(made.reshape(-1, 16))
     made[n - 16:n] = made[whole:]
     return made[:n]
 
