@@ -39,11 +39,11 @@ def _warn_not_writable(what: str) -> None:
 
 def _from_array(array: np.ndarray) -> Tensor:
     """Return a tensor over an array's memory, which may be read-only."""
-    dtype = from_numpy_dtype(array.dtype)
+    dtype, shape = from_numpy_dtype(array.dtype), array.shape
     size = dtype.itemsize
-    strides = tuple(step // size for step in array.strides)
+    strides = tuple([step // size for step in array.strides])
     plain = array.view(np.ndarray)  # the owner may give its own another shape
-    if array.flags.c_contiguous and (strides == contiguous_strides(array.shape) or not array.size):
+    if array.flags.c_contiguous and (strides == contiguous_strides(shape) or 0 in shape):
         out = from_array(plain, dtype)
         out.untyped_storage()._resizable = False
         return out

@@ -27,7 +27,7 @@ def _kind(function: str, device_type: Any) -> str:
     """Return a device type. Raises TypeError if it is no text, and RuntimeError if there is none of that name."""
     if not isinstance(device_type, str):
         raise wrong_argument(function, "device_type", "str", device_type, 1)
-    return Device(device_type).type
+    return device_type if device_type in _dtypes else Device(device_type).type
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -140,7 +140,7 @@ class autocast(_Mode):
         if not is_autocast_available(device_type):
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
-        self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
+        self._cache_enabled = casting.cache_enabled if cache_enabled is None else cache_enabled
         if enabled and device_type == "cuda":
             warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=2)
             enabled = False
@@ -154,7 +154,7 @@ class autocast(_Mode):
 
     def __enter__(self) -> autocast:
         with uninterrupted():
-            self._before.append(((local.autocast or {}).get(self.device), is_autocast_cache_enabled()))
+            self._before.append(((local.autocast or {}).get(self.device), casting.cache_enabled))
             autocast_increment_nesting()
             set_autocast_cache_enabled(self._cache_enabled)
             casting.switch(self.device, self.fast_dtype if self._enabled else None)
@@ -176,7 +176,7 @@ class autocast(_Mode):
             if autocast_decrement_nesting() == 0:
                 clear_autocast_cache()
             casting.switch(self.device, dtype)
-            set_autocast_cache_enabled(cached)
+            casting.cache_enabled = cached
 
     def clone(self) -> autocast:
         """Return the context manager itself: it may be entered again."""
