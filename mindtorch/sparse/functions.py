@@ -9,7 +9,7 @@ from .._base.formats import sparse_coo, strided
 from .._creation.sparse import sparse_coo_tensor
 from .._dispatch.aten import (
     _sparse_addmm, _sparse_log_softmax_int, _sparse_mm, _sparse_softmax_int, _sparse_sum, _sparse_sum_dim,
-    _sparse_sum_dim_dtype, _sparse_sum_dtype, arange, arange_start_step, cat, sparse_sampled_addmm,
+    _sparse_sum_dim_dtype, _sparse_sum_dtype, arange_start_step, cat, segment_reduce, sparse_sampled_addmm,
     sparse_sampled_addmm_out, stack,
 )
 from .._dtype import DType, int64
@@ -31,11 +31,9 @@ def mm(sparse: Tensor, dense: Tensor, reduce: str | None = None) -> Tensor:
           f"(sparse_csr) with a dense matrix is reduced by {reduce!r}, got {sparse.layout} and {dense.layout}")
     check(sparse.shape[1] == dense.shape[0], lambda: f"sparse.mm: shapes {list(sparse.shape)} and {list(dense.shape)} "
           "do not fit")
-    starts, columns = sparse.crow_indices(), sparse.col_indices()
-    rows = arange(sparse.shape[0], int64, None, sparse._device).repeat_interleave(starts[1:] - starts[:-1])
-    products = sparse.values().unsqueeze(1) * dense[columns]
-    start = products.new_full((sparse.shape[0], dense.shape[1]), float("nan"))  # which no product equals
-    reduced = start.scatter_reduce(0, rows.unsqueeze(1).expand(products.shape), products, reduce, include_self=False)
+    starts = sparse.crow_indices()
+    products = sparse.values().unsqueeze(1) * dense.index_select(0, sparse.col_indices())
+    reduced = segment_reduce(products, reduce.removeprefix("a"), None, None, starts)
     return reduced.masked_fill((starts[1:] == starts[:-1]).unsqueeze(1), 0)
 
 

@@ -262,6 +262,18 @@ def test_a_compiled_function_leaves_sparse_tensors_to_eager_calls() -> None:
     assert first.tolist() == (y + 1).tolist() and second.tolist() == (x.to_dense() @ y).tolist()
 
 
+@pytest.mark.parametrize("layout", ["csr", "csc"])
+@pytest.mark.parametrize("starts, places", [([0, 1, 2], [0, 2]), ([0, 1, 2], [-1, 0]), ([0, 1, 3], [0, 1])])
+def test_places_outside_of_a_matrix_are_no_memory_of_its_product(layout: str, starts: list[int],
+                                                                  places: list[int]) -> None:
+    make = getattr(mindtorch, f"sparse_{layout}_tensor")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        matrix = make(starts, places, mindtorch.ones(2), (2, 2), check_invariants=False)
+    with pytest.raises((IndexError, RuntimeError)):
+        mindtorch.mm(matrix, mindtorch.ones(2, 3))
+
+
 @pytest.mark.parametrize("factors", [{}, {"beta": 2.0}, {"alpha": 3.0}, {"alpha": 0.5, "beta": -1.0}])
 def test_addmm_of_a_sparse_matrix_adds_with_its_factors(factors: dict[str, float]) -> None:
     mat, dense = mindtorch.arange(6.0).reshape(2, 3), mindtorch.arange(12.0).reshape(4, 3)

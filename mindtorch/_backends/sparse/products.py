@@ -11,14 +11,19 @@ from typing import Any, NamedTuple
 from ..._base.errors import NAMES, check
 from ..._base.formats import layout_name, strided
 from ..._dispatch.aten import arange, cat, repeat_interleave_self_Tensor as repeated, stack, zeros
+from ..._dispatch.dispatcher import is_unseen
 from ..._dispatch.keys import SPARSES
 from ..._dispatch.schemas import registry
-from ..._dtype import int64
-from ..._tensor import Tensor
-from ..._tensor.sparse import COMPRESSED, CSC, coo as coo_tensor, with_values
+from ..._dtype import complex64, complex128, float32, float64, int64
+from ..._tensor import Tensor, from_array
+from ..._tensor.sparse import BY_ROW, COMPRESSED, CSC, coo as coo_tensor, with_values
+from ..cpu.ops.sparse import by_coordinates, by_lines
 from . import compressed, coo, sparse
 from .compressing import compressed_to_coo, elements_of, like, rows_and_columns
 from .coordinates import added, coalesce
+
+#: The dtypes of factors on the CPU that are multiplied by one loop.
+MULTIPLIED = {float32, float64, complex64, complex128}
 
 
 class Elements(NamedTuple):
@@ -47,8 +52,22 @@ def elements(matrix: Tensor) -> Elements:
     return Elements(places[1], places[2], values)
 
 
+def times(matrix: Tensor, right: Tensor) -> Tensor:
+    """Return the product of a sparse matrix and a dense matrix or vector."""
+    parts, rows, made = matrix._sparse, matrix.shape[0], None
+    places = [parts.indices] if parts.plain is None else [parts.indices, parts.plain]
+    if parts.values.ndim == 1 and matrix._dtype in MULTIPLIED and right._array is not None and 0 not in (
+            rows, right._array.size) and is_unseen(*places, parts.values, right):
+        arrays: Any = *[place._array for place in places], parts.values._array, right._array
+        if parts.plain is not None:
+            made = by_lines(rows, parts.layout in BY_ROW, *arrays)
+        elif parts.sparse_dim == 2:
+            made = by_coordinates(rows, *arrays[0], *arrays[1:])
+    return times_dense(elements(matrix), rows, right) if made is None else from_array(made, matrix._dtype)
+
+
 def times_dense(left: Elements, rows: int, right: Tensor) -> Tensor:
-    """Return the product of a sparse matrix of so many rows and a dense matrix or vector."""
+    """Return the product of the elements of a sparse matrix of so many rows and a dense matrix or vector."""
     scale = left.values.reshape((-1, *(1,) * (right.ndim - 1)))
     return added(right.index_select(0, left.columns) * scale, left.rows, rows)
 
@@ -74,7 +93,7 @@ def mm(self: Tensor, mat2: Tensor) -> Tensor:
     """Multiply two matrices: a dense result, unless both are sparse (``torch.mm``)."""
     check_factors(self, mat2)
     if not mat2._keys & SPARSES:
-        return times_dense(elements(self), self.shape[0], mat2)
+        return times(self, mat2)
     if not self._keys & SPARSES:
         return times_dense(elements(mat2).turned, mat2.shape[1], self.t()).t()
     result = both_sparse(self, mat2)
@@ -124,7 +143,7 @@ def mv(self: Tensor, vec: Tensor) -> Tensor:
     check(self.shape[1] == vec.shape[0], lambda: "mv: expected self.size(-1) == vec.size(-1)")
     if not self._keys & SPARSES:
         return registry["mv"].call(self, vec.to_dense())
-    return times_dense(elements(self), self.shape[0], vec)
+    return times(self, vec)
 
 
 @compressed("addmv")

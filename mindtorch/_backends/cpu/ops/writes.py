@@ -89,12 +89,15 @@ def flat_rows(shape: tuple[int, ...], dim: int, at: Array) -> Array:
 MANY = 1 << 12
 
 
-def add_rows(x: Array, at: Array, values: Array) -> None:
-    """Add rows at indices, in their order, to contiguous ones, as a product with a sparse matrix of ones does."""
+def add_rows(x: Array, at: Array, values: Array, factors: Array | None = None) -> None:
+    """Add rows at indices, times the factors, in their order to contiguous ones, as a product with a sparse matrix of
+    the factors does.
+    """
     from scipy.sparse._sparsetools import csc_matvecs  # slow to import; the public product adds to zeros alone
 
-    csc_matvecs(len(x), at.size, x.size // len(x), np.arange(at.size + 1), at, np.ones(at.size, x.dtype),
-                values.reshape(-1), x.reshape(-1))
+    factors = np.ones(at.size, x.dtype) if factors is None else factors
+    csc_matvecs(len(x), at.size, x.size // len(x), np.arange(at.size + 1), at, factors, values.reshape(-1),
+                x.reshape(-1))
 
 
 PASSES = 8  #: of NumPy that take the time of ``ufunc.at``
