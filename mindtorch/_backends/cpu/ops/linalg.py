@@ -378,7 +378,15 @@ def linalg_vander(x: ndarray, N: int | None = None) -> Callable[[ndarray], ndarr
     return run
 
 
-AT_ONCE.add(in_floats(linear), in_floats(matmul), kron, linalg_vander, linalg_vecdot, outer)
+def vander(x: ndarray, N: int | None = None, increasing: bool = False) -> Callable[[ndarray], ndarray] | None:
+    """Prepare the powers of a small vector, of which the last one is 1 unless they are ``increasing``."""
+    powers = linalg_vander(x, N)
+    if powers is None or x.ndim != 1 or (N is not None and N < 1):
+        return None
+    return powers if increasing else lambda x: np.ascontiguousarray(powers(x)[:, ::-1])
+
+
+AT_ONCE.add(in_floats(linear), in_floats(matmul), kron, linalg_vander, linalg_vecdot, outer, vander)
 AT_ONCE["inner"] = taking(2)(in_floats(inner).prepare)  # its first calls tell that the result is a view
 AT_ONCE["ger"] = outer
 CPU_KERNELS.add(addmm, addr, addbmm)
