@@ -126,11 +126,13 @@ class Session:
 
 
 def _environment(home: str) -> dict[str, str]:
-    """Return the environment of a process: little of this one's, which may hold secrets."""
+    """Return the environment of a process: little of this one's, which may hold secrets. It begins no process that
+    compiles loops, which would outlive it.
+    """
     return {name: os.environ[name] for name in KEPT if name in os.environ} | {
         "PATH": os.pathsep.join([os.path.dirname(sys.executable), "/usr/bin", "/bin"]), "HOME": home,
         "IPYTHONDIR": f"{home}/ipython", "MPLCONFIGDIR": f"{home}/matplotlib", "MPLBACKEND": "Agg",
-        "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), *_sites()])}
+        "MINDTORCH_LOOPS": "kept", "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), *_sites()])}
 
 
 @cache
