@@ -11,13 +11,14 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+from nbconvert import HTMLExporter
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CHROMIUM = shutil.which("chromium")
@@ -34,11 +35,9 @@ PLACES = {
     "JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "JUPYTER_RUNTIME_DIR": "runtime",
     "JUPYTERLAB_SETTINGS_DIR": "settings", "JUPYTERLAB_WORKSPACES_DIR": "workspaces", "IPYTHONDIR": "ipython",
 }
-#: For each front end its module, its class of settings, and the path of a notebook in it.
-FRONT_ENDS = {
-    "JupyterLab": ("jupyterlab", "LabApp", "lab/tree"), "Notebook": ("notebook", "JupyterNotebookApp", "notebooks"),
-}
-NEEDED = {"Playwright": "playwright", **{name: module for name, (module, *_) in FRONT_ENDS.items()}}
+#: The path of a notebook in each front end.
+FRONT_ENDS = {"JupyterLab": "lab/tree", "Notebook": "notebooks"}
+NEEDED = {"Playwright": "playwright", "JupyterLab": "jupyterlab", "Notebook": "notebook"}
 #: The marks of a module of tests that look at pages.
 MARKS = [
     pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
@@ -47,10 +46,11 @@ MARKS = [
         for name, module in NEEDED.items()
     ),
 ]
+CONTRAST = Path(__file__).with_name("contrast.js").read_text()
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "contrast": "JupyterLab Dark High Contrast"}
 
 
-def write_notebook(path: Path, sources: list[str]) -> None:
+def write_notebook(path: Path, sources: Iterable[str]) -> None:
     """A notebook of code cells."""
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     cells = [nbformat.v4.new_code_cell(source) for source in sources]
@@ -58,11 +58,10 @@ def write_notebook(path: Path, sources: list[str]) -> None:
 
 
 @contextmanager
-def jupyter(folder: Path, front_end: str = "JupyterLab") -> Iterator[str]:
-    """A front end of ``FRONT_ENDS`` serving ``folder``, with settings of its own, while the block lasts; yields its
-    address, in which ``{notebook}`` is to be put.
+def jupyter(folder: Path) -> Iterator[Callable[[str, str], str]]:
+    """Serve a folder, with settings of its own, while the block lasts; yield a function that returns the address of a
+    notebook in one of ``FRONT_ENDS``.
     """
-    module, settings, path = FRONT_ENDS[front_end]
     home = folder / ".jupyter"
     for name, content in SETTINGS.items():
         target = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
@@ -73,15 +72,16 @@ def jupyter(folder: Path, front_end: str = "JupyterLab") -> Iterator[str]:
         port = probe.getsockname()[1]
     token = secrets.token_hex()
     command = [
-        sys.executable, "-m", module, "--no-browser", "--allow-root", "--ip=127.0.0.1",
+        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
         f"--port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={folder}",
-        f"--IdentityProvider.token={token}", f"--{settings}.expose_app_in_browser=True",
+        f"--IdentityProvider.token={token}", "--LabApp.expose_app_in_browser=True",
+        "--JupyterNotebookApp.expose_app_in_browser=True",
     ]
     with open(folder / "server.log", "wb") as log:
         server = subprocess.Popen(command, env=environment(home), stdout=log, stderr=log, cwd=folder)
         try:
             _wait_until_up(server, f"http://127.0.0.1:{port}/api?token={token}")
-            yield f"http://127.0.0.1:{port}/{path}/{{notebook}}?reset&token={token}"
+            yield lambda name, notebook: f"http://127.0.0.1:{port}/{FRONT_ENDS[name]}/{notebook}?reset&token={token}"
         finally:
             server.terminate()  # which also ends its kernels
             try:
@@ -97,14 +97,18 @@ def environment(home: Path) -> dict[str, str]:
     return {**os.environ, **places, "PYTHONPATH": str(REPOSITORY)}
 
 
-def nbconvert(notebook: Path, to: str, *options: str) -> Path:
-    """Convert a notebook to a file beside it."""
-    target = notebook.with_name(f"{notebook.stem}-{to}{'.html' if to == 'html' else '.ipynb'}")
-    command = [sys.executable, "-m", "jupyter", "nbconvert", "--to", to, "--output", target.name, notebook.name,
-               *options]
+def execute(notebook: Path) -> None:
+    """Have nbconvert run a notebook in its place, with the state of its widgets."""
+    command = [sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", notebook.name]
     home = notebook.parent / ".jupyter"
     subprocess.run(command, check=True, timeout=300, cwd=notebook.parent, env=environment(home), capture_output=True)
-    return target
+
+
+def html(notebook: Path, **options: Any) -> Path:
+    """Have nbconvert make a page of a notebook, beside it."""
+    page = notebook.with_suffix(".html")
+    page.write_text(HTMLExporter(**options).from_filename(str(notebook))[0], "utf-8")
+    return page
 
 
 def _wait_until_up(server: subprocess.Popen[bytes], address: str) -> None:
@@ -132,10 +136,11 @@ def chromium() -> Iterator[Any]:
 
 
 def open_notebook(page: Any, address: str) -> None:
-    """Open a notebook and wait for its kernel."""
+    """Open a notebook in the light theme, whichever the server keeps from another page, and wait for its kernel."""
     page.goto(address)
     kernel = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel"
     page.wait_for_function(f"{kernel}?.connectionStatus === 'connected'")
+    set_theme(page, "light")
 
 
 def run_all(page: Any, address: str, failing: int = 0) -> None:
@@ -153,7 +158,6 @@ def run_all(page: Any, address: str, failing: int = 0) -> None:
           return all || document.querySelectorAll(error).length > failing;
         }""",
         arg=[ERROR, failing],
-        timeout=300_000,
     )
     errors = page.locator(ERROR).all_inner_texts()
     assert len(errors) == failing, "\n".join(errors)
@@ -162,5 +166,4 @@ def run_all(page: Any, address: str, failing: int = 0) -> None:
 def set_theme(page: Any, theme: str) -> None:
     """Switch JupyterLab to one of its ``THEMES``."""
     page.evaluate("theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", THEMES[theme])
-    page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=THEMES[theme],
-                           timeout=300_000)  # of a long page, on a busy machine
+    page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=THEMES[theme])

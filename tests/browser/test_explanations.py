@@ -1,8 +1,6 @@
 """``%why``, ``%%profile`` and ``%%pipeline`` in a real JupyterLab: visible, legible in both themes, harmless."""
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import mindtorch as torch
@@ -43,18 +41,13 @@ SAID = {
     "bars": "in use by tensors",
     "hostile": HOSTILE, "profile": "outside operators (Python)", "pipeline": "item() reads a value",
 }
-CONTRAST = Path(__file__).with_name("contrast.js").read_text()
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("lab")
-    lab.write_notebook(folder / "explanations.ipynb", list(CELLS.values()))
-    with lab.jupyter(folder) as address, lab.chromium() as browser:
-        page = browser.new_page(viewport={"width": 1200, "height": 900})
-        lab.run_all(page, address.format(notebook="explanations.ipynb"))
-        page.evaluate("document.querySelectorAll('.mindtorch details').forEach(details => details.open = true)")
-        yield page
+def page(tab, written):
+    lab.run_all(tab, written("explanations.ipynb", CELLS.values()))
+    tab.evaluate("document.querySelectorAll('.mindtorch details').forEach(details => details.open = true)")
+    return tab
 
 
 def picture(page, cell):
@@ -93,7 +86,7 @@ def test_graphs_and_modules_unfold_by_keyboard_and_without_script(page):
 def test_every_text_is_legible(page, theme):
     lab.set_theme(page, theme)
     for cell in SAID:
-        result = picture(page, cell).evaluate(CONTRAST)
+        result = picture(page, cell).evaluate(lab.CONTRAST)
         assert result["looked"] > 10 and result["found"] == []
 
 

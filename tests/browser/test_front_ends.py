@@ -6,16 +6,14 @@ from __future__ import annotations
 import importlib.util
 import re
 import shutil
-from contextlib import ExitStack, contextmanager
+from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import nbformat
 import pytest
 
 from . import lab
-from .test_jupyterlab import CONTRAST
 
 pytestmark = lab.MARKS
 
@@ -40,42 +38,24 @@ WIDGETS = 7
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with lab.chromium() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def gallery(tmp_path_factory):
-    return Path(shutil.copy(GALLERY, tmp_path_factory.mktemp("gallery")))
-
-
-@contextmanager
-def opened(name, gallery, browser):
-    """Run the gallery in a front end of its own; yield the page and the hosts that it asked."""
-    folder = gallery.parent / name
-    folder.mkdir()
-    shutil.copy(gallery, folder)
-    page, hosts = browser.new_page(viewport={"width": 1200, "height": 900}), set()
-    page.on("request", lambda request: hosts.add(urlsplit(request.url).hostname))
-    with lab.jupyter(folder, name) as address:
-        lab.run_all(page, address.format(notebook=gallery.name), failing=2)
+def front_ends(folder, address, context):
+    """Return a function that runs the gallery in a front end, once, whichever tests and themes look at it; of the page
+    and the hosts that it asked.
+    """
+    @cache
+    def opened(name):
+        page, hosts = context.new_page(), set()
+        page.on("request", lambda request: hosts.add(urlsplit(request.url).hostname))
+        shutil.copy(GALLERY, folder / f"{name}.ipynb")
+        lab.run_all(page, address(name, f"{name}.ipynb"), failing=2)
         page.locator(".widget-html-content .mindtorch").nth(WIDGETS - 1).wait_for()
-        yield page, hosts
+        page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")
+        shutil.copy(folder / f"{name}.ipynb", folder / f"{name}-saved.ipynb")
+        return page, hosts
+
+    yield opened
+    for page in context.pages:
         page.close()
-
-
-@pytest.fixture(scope="module")
-def front_ends(gallery, browser):
-    """Open each front end once, whichever tests and themes look at it."""
-    found = {}
-    with ExitStack() as stack:
-        def front_end(name):
-            if name not in found:
-                found[name] = stack.enter_context(opened(name, gallery, browser))
-            return found[name]
-
-        yield front_end
 
 
 @pytest.fixture
@@ -84,7 +64,7 @@ def front_end(request, front_ends):
 
 
 LOOK = f"""() => [...document.querySelectorAll('.mindtorch')].filter(e => e.checkVisibility()).map(e => ({{
-  said: e.innerText, fits: e.scrollWidth <= e.clientWidth, contrast: ({CONTRAST})(e)}}))"""
+  said: e.innerText, fits: e.scrollWidth <= e.clientWidth, contrast: ({lab.CONTRAST})(e)}}))"""
 
 
 def look(page):
@@ -113,13 +93,15 @@ def test_widgets_move_in_a_front_end(front_end):
 
 
 @pytest.fixture(scope="module")
-def executed(gallery):
-    return lab.nbconvert(gallery, "notebook", "--execute")
+def executed(folder, front_ends):
+    """Return the gallery as JupyterLab saves it after a run."""
+    front_ends("JupyterLab")
+    return folder / "JupyterLab-saved.ipynb"
 
 
 @pytest.fixture
-def page(browser):
-    page = browser.new_page(viewport={"width": 1200, "height": 900})
+def page(context):
+    page = context.new_page()
     page.route("http*://**", lambda route: route.abort())  # so that nothing can come from outside
     yield page
     page.close()
@@ -137,8 +119,7 @@ def ground(page):
 
 @pytest.mark.parametrize(("theme", "colour"), [("light", "rgb(255, 255, 255)"), ("dark", "rgb(17, 17, 17)")])
 def test_every_picture_is_shown_in_the_html_of_nbconvert(executed, page, theme, colour):
-    file = lab.nbconvert(executed, "html", f"--HTMLExporter.theme={theme}")
-    page.goto(file.as_uri(), wait_until="domcontentloaded")
+    page.goto(lab.html(executed, theme=theme).as_uri(), wait_until="domcontentloaded")
     look(page)
     assert ground(page) == colour
 

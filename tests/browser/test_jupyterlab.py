@@ -41,7 +41,6 @@ CELLS = {
 }
 PICTURES = ["card", "hostile", "wide", "tensors", "storage-page", "graph-page", "dispatch", "pending", "timeline",
             "memory", "race", "compile", "course", "compact"]
-CONTRAST = Path(__file__).with_name("contrast.js").read_text()
 
 
 class Seen:
@@ -58,15 +57,11 @@ def seen() -> Seen:
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory, seen):
-    folder = tmp_path_factory.mktemp("lab")
-    lab.write_notebook(folder / "pictures.ipynb", list(CELLS.values()))
-    with lab.jupyter(folder) as address, lab.chromium() as browser:
-        page = browser.new_page(viewport={"width": 1200, "height": 900})
-        page.on("request", lambda request: seen.hosts.add(urlsplit(request.url).hostname))
-        page.on("dialog", lambda dialog: (seen.dialogs.append(dialog.message), dialog.dismiss()))
-        lab.run_all(page, address.format(notebook="pictures.ipynb"))
-        yield page
+def page(tab, written, seen):
+    tab.on("request", lambda request: seen.hosts.add(urlsplit(request.url).hostname))
+    tab.on("dialog", lambda dialog: (seen.dialogs.append(dialog.message), dialog.dismiss()))
+    lab.run_all(tab, written("pictures.ipynb", CELLS.values()))
+    return tab
 
 
 def output(page, cell):
@@ -162,7 +157,7 @@ def test_every_text_is_legible(page, theme):
     lab.set_theme(page, theme)
     page.evaluate("document.querySelectorAll('.mindtorch details').forEach(details => details.open = true)")
     for cell in PICTURES:
-        result = output(page, cell).locator(".mindtorch").evaluate(CONTRAST)
+        result = output(page, cell).locator(".mindtorch").evaluate(lab.CONTRAST)
         assert result["looked"] > 10 and result["found"] == []
     ground = output(page, "card").locator(".mindtorch").evaluate("e => getComputedStyle(e).backgroundColor")
     assert ground == ("rgb(255, 255, 255)" if theme == "light" else "rgb(17, 17, 17)")

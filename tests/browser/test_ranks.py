@@ -6,7 +6,6 @@ import importlib.util
 import pytest
 
 from . import lab
-from .test_jupyterlab import CONTRAST
 
 pytestmark = [
     *lab.MARKS,
@@ -24,13 +23,9 @@ CELLS = {
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("lab")
-    lab.write_notebook(folder / "ranks.ipynb", list(CELLS.values()))
-    with lab.jupyter(folder) as address, lab.chromium() as browser:
-        page = browser.new_page(viewport={"width": 1200, "height": 900})
-        lab.run_all(page, address.format(notebook="ranks.ipynb"))  # within its limit of time
-        yield page
+def page(tab, written):
+    lab.run_all(tab, written("ranks.ipynb", CELLS.values()))  # within its limit of time
+    return tab
 
 
 def columns(page, cell):
@@ -56,5 +51,5 @@ def test_what_ranks_compute_together_is_the_same_in_all(page):
 @pytest.mark.parametrize("theme", lab.THEMES)
 def test_every_text_is_legible(page, theme):
     lab.set_theme(page, theme)
-    result = columns(page, "cards")[0].evaluate(CONTRAST)
+    result = columns(page, "cards")[0].evaluate(lab.CONTRAST)
     assert result["looked"] > 10 and result["found"] == []

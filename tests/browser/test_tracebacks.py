@@ -20,16 +20,12 @@ LINES = [
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("lab")
-    lab.write_notebook(folder / "errors.ipynb", CELLS)
-    with lab.jupyter(folder) as address, lab.chromium() as browser:
-        page = browser.new_page(viewport={"width": 1200, "height": 900})
-        lab.open_notebook(page, address.format(notebook="errors.ipynb"))
-        for _ in CELLS:  # one by one: an error stops the run of a whole notebook
-            page.evaluate("() => jupyterapp.commands.execute('notebook:run-cell-and-select-next')")
-        page.locator(".jp-OutputArea .mindtorch").wait_for()
-        yield page
+def page(tab, written):
+    lab.open_notebook(tab, written("errors.ipynb", CELLS))
+    for _ in CELLS:  # one by one: an error stops the run of a whole notebook
+        tab.evaluate("() => jupyterapp.commands.execute('notebook:run-cell-and-select-next')")
+    tab.locator(".jp-OutputArea .mindtorch").wait_for()
+    return tab
 
 
 @pytest.mark.parametrize("theme", lab.THEMES)

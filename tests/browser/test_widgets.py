@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import ast
 import xml.etree.ElementTree as ElementTree
+from copy import deepcopy
 
+import nbformat
 import pytest
 
 from . import lab
-from .test_jupyterlab import CONTRAST, HOSTILE
+from .test_jupyterlab import HOSTILE
 
 pytestmark = lab.MARKS
 
@@ -44,15 +46,11 @@ KERNEL = """async expression => {
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("lab")
-    lab.write_notebook(folder / "widgets.ipynb", list(CELLS.values()))
-    with lab.jupyter(folder) as address, lab.chromium() as browser:
-        page = browser.new_page(viewport={"width": 1200, "height": 900})
-        lab.run_all(page, address.format(notebook="widgets.ipynb"))
-        for cell in WIDGETS:
-            output(page, cell).locator(".widget-html-content .mindtorch").wait_for()
-        yield page
+def page(tab, written):
+    lab.run_all(tab, written("widgets.ipynb", CELLS.values()))
+    for cell in WIDGETS:
+        output(tab, cell).locator(".widget-html-content .mindtorch").wait_for()
+    return tab
 
 
 def output(page, cell):
@@ -208,7 +206,7 @@ def test_what_goes_on_is_shown_to_its_end(page):
 def test_every_text_is_legible(page, theme):
     lab.set_theme(page, theme)
     for cell in WIDGETS:
-        result = live(page, cell).evaluate(CONTRAST)
+        result = live(page, cell).evaluate(lab.CONTRAST)
         assert result["looked"] > 0 and result["found"] == [], cell
 
 
@@ -232,15 +230,24 @@ def test_pictures_fit_and_their_stills_are_hidden(page):
         assert still.count() == 1 and not still.is_visible()
 
 
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory):
+    path = tmp_path_factory.mktemp("nbconvert") / "widgets.ipynb"
+    lab.write_notebook(path, CELLS.values())
+    lab.execute(path)
+    return nbformat.read(path, 4)
+
+
 @pytest.mark.parametrize("stored", [True, False])
-def test_nbconvert_leaves_stills(page, tmp_path, stored):
-    lab.write_notebook(tmp_path / "widgets.ipynb", list(CELLS.values()))
-    exported_file = lab.nbconvert(
-        tmp_path / "widgets.ipynb", "html", "--execute", f"--ExecutePreprocessor.store_widget_state={stored}"
-    )
+def test_nbconvert_leaves_stills(page, tmp_path, executed, stored):
+    copy = deepcopy(executed)
+    assert len(copy.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"]) > len(WIDGETS)
+    if not stored:
+        del copy.metadata["widgets"]
+    nbformat.write(copy, tmp_path / "widgets.ipynb")
     exported = page.context.browser.new_page()
     exported.route("http*://**", lambda route: route.abort())  # nothing comes from outside
-    exported.goto(exported_file.as_uri(), wait_until="domcontentloaded")
+    exported.goto(lab.html(tmp_path / "widgets.ipynb").as_uri(), wait_until="domcontentloaded")
     pictures = exported.locator(".mindtorch")
     assert pictures.count() == len(WIDGETS)
     assert all(pictures.nth(i).is_visible() for i in range(len(WIDGETS)))
