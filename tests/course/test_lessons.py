@@ -102,6 +102,7 @@ def left_behind() -> Iterator[None]:
 
 @pytest.mark.usefixtures("left_behind")
 @pytest.mark.parametrize(("task", "name"), WRONG)
+@pytest.mark.sampled(3)
 def test_the_hint_names_the_mistake(task: str, name: str) -> None:
     hint, function = wrong(task)[name]
     verdict = judge(task, LABS[task], function)
@@ -111,6 +112,7 @@ def test_the_hint_names_the_mistake(task: str, name: str) -> None:
 
 @pytest.mark.usefixtures("left_behind")
 @pytest.mark.parametrize(("task", "number"), MISTAKES)
+@pytest.mark.sampled(3)
 def test_each_usual_mistake_gets_its_own_hint(task: str, number: int) -> None:
     mistake = mistakes(task)[number]
     verdict = judge(task, LABS[task], mistake.function)

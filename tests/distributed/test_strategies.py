@@ -21,7 +21,6 @@ def found(program: str):
 
 @needs_mpi
 @pytest.mark.parametrize(("program", "check"), [(program, check) for program in PROGRAMS for check in checks(program)])
-@pytest.mark.sampled(2)
 def test_on_every_rank(program: str, check: str) -> None:
     reports = found(program)
     if isinstance(reports, Exception):

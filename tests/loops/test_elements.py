@@ -212,6 +212,7 @@ def test_bessel_functions_of_float32_are_those_of_pytorch_from_one_number_on(nam
 
 
 @pytest.mark.parametrize("name", ROUNDED)
+@pytest.mark.sampled(2)
 def test_results_do_not_depend_on_the_number_of_threads(name, with_threads, used) -> None:
     x = port(torch.randn(1 << 21), mindtorch)
     found = [with_threads(count, lambda: ROUNDED[name](mindtorch, x)) for count in (1, 2, 3)]

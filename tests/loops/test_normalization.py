@@ -50,6 +50,7 @@ def in_groups_of_channels(lib: Any, groups: int, x: Any, weight: Any, bias: Any)
 @pytest.mark.parametrize("affine", [False, True], ids=["plain", "affine"])
 @pytest.mark.parametrize("groups", [0, 1, 4], ids=["batch", "one group", "groups"])
 @pytest.mark.parametrize("shape", [(64, 80), (3, 8, 300), (4, 8, 20, 33)], ids=str)
+@pytest.mark.sampled(5)
 def test_normalised_channels_and_their_gradients_agree_with_numpy_and_pytorch(shape, groups, affine, dtype, agree,
                                                                               used) -> None:
     generator = torch.Generator().manual_seed(1)

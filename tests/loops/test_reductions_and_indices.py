@@ -230,7 +230,7 @@ REORDERED = {*[f"{name}_{kind}" for name in ("polynomial", "digamma", "sum_losse
 
 
 @pytest.mark.parametrize("name", CHOSEN)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_scans_reductions_and_indices_agree_with_numpy_and_pytorch(name, by_numpy, used) -> None:
     x, call = tame(numbers()[0])[:820].contiguous(), CHOSEN[name]
     mine = port(x, mindtorch)

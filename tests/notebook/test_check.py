@@ -55,6 +55,7 @@ def test_nothing_is_found_in_a_program_that_is_right(lib, program):
 
 
 @pytest.mark.parametrize("program", [bug[2] for bug in BUGS], ids=[f"{i} {bug[0]}" for i, bug in enumerate(BUGS)])
+@pytest.mark.sampled(4)
 def test_the_same_is_found_on_pytorch(program):
     pytorch = pytest.importorskip("torch", reason="needs PyTorch")
     ours, theirs = (checked(program, lib) for lib in (torch, pytorch))
@@ -104,6 +105,7 @@ def test_a_sample_of_the_programs_is_judged_rightly(program):
 
 
 @pytest.mark.parametrize("program", SAMPLE[::3], ids=map(str, SAMPLE[::3]))
+@pytest.mark.sampled(2)
 def test_the_sample_is_judged_alike_on_pytorch(program):
     pytorch = pytest.importorskip("torch", reason="needs PyTorch")
     assert trainings.verdict(program, trainings.checked(program.text, pytorch)) in ("cause", "clean")
