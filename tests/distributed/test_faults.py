@@ -31,6 +31,8 @@ def test_a_fault_of_one_rank_is_an_error_in_all(fault: str) -> None:
     assert len(told) >= 2, ended.output
     if fault != "late at the start":
         assert ended.output.count("faults.py:") >= 2, ended.output  # the lines of the calls
+    told_apart = "rank 1 was ended by SIGBUS, as one is that writes to shared memory" in ended.output
+    assert told_apart == (fault == "no shared memory"), ended.output
     assert ended.left == [] and left_since(before) == []
 
 
@@ -39,12 +41,6 @@ def test_a_rank_that_does_not_come_back_is_ended() -> None:
     ended = launch("faults.py", 3, arguments=["does not come back"], seconds=60)
     assert ended.status == 1 and "rank 1 did not end by itself, and is ended" in ended.output
     assert ended.left == []
-
-
-@needs_mpi
-def test_a_rank_that_finds_no_room_in_shared_memory_is_told_apart() -> None:
-    ended = launch("faults.py", 3, arguments=["no shared memory"], seconds=60)
-    assert "rank 1 was ended by SIGBUS, as one is that writes to shared memory" in ended.output
 
 
 @needs_mpi

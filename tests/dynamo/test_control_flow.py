@@ -113,7 +113,7 @@ def run(torch: Any, program: Callable[..., Any], ops: Any, rows: int, sign: int,
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_control_flow_is_captured_whole(name: str, backend: str) -> None:
     """Results and gradients are those of PyTorch, also for other conditions and sizes."""
     expected_ops, ops = operators(oracle), operators(mindtorch)

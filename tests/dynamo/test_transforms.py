@@ -177,7 +177,7 @@ def run(torch: Any, program: Callable[..., Any], rows: int, requires_grad: bool)
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_transforms_are_captured_whole(name: str, backend: str) -> None:
     """Results, gradients through them, and whether these are recorded, also for other sizes, are those of PyTorch."""
     expected, program = PROGRAMS[name](oracle), PROGRAMS[name](mindtorch)
