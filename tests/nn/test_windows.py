@@ -197,6 +197,16 @@ def test_the_last_nan_and_else_the_first_maximum_of_each_region_counts_in_large_
     assert_same(getattr(mindtorch.nn.functional, name)(port(x, mindtorch), (2, 3, 1)[:dims], True),
                 getattr(torch.nn.functional, name)(x, (2, 3, 1)[:dims], True))
 
+@pytest.mark.parametrize("largest", [9, 2**62])
+@pytest.mark.parametrize("dims, size", [(1, 7), (2, 6), (3, 4)])
+def test_averages_of_integers_are_cut_and_wrap_around_in_each_call(dims: int, size: int, largest: int) -> None:
+    x = torch.from_numpy(np.random.default_rng(1).integers(-largest, largest, (2, *[size] * dims)))
+    ours, theirs = (getattr(library.nn.functional, f"avg_pool{dims}d") for library in (mindtorch, torch))
+    for padding in (0, 1):
+        for _ in range(3):  # the second call makes a plan
+            assert_same(ours(port(x, mindtorch), 2, 1, padding), theirs(x, 2, 1, padding))
+
+
 
 POOLS = {
     "max": lambda t, x: t.nn.functional.max_pool2d(x, 3, 2, 1), "max of volumes": lambda t, x:

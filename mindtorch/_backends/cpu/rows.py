@@ -134,13 +134,13 @@ def by_matrix(row: Rows, x: ndarray, dims: int, kind: Any = None, divisor: Any =
         result: ndarray = row(x.astype(wide) if half else x)
         return result if divisor is None else np.divide(result, divisor, result)
 
-    if not (half or narrow.char in "fd") or not (0 < x.size <= 4 * MOST and count * count <= 16 * MOST):
+    if not (half or narrow.char in "fdl") or not (0 < x.size <= 4 * MOST and count * count <= 16 * MOST):
         return of_any
     kind = np.dtype(kind or wide)
     made = np.asarray(row(np.eye(count, dtype=kind).reshape(count, 1, *size)))
     lines, shape = x.size // count, (*x.shape[:x.ndim - dims], *made.shape[2:])
     matrix = np.ascontiguousarray(made.reshape(count, -1), kind)
-    if not 0 < matrix.size <= most or lines * matrix.size > 1 << 17:
+    if not 0 < matrix.size <= most or lines * matrix.size > (1 << 13 if kind.kind == "i" else 1 << 17):
         return of_any
 
     def run(x: ndarray) -> ndarray:

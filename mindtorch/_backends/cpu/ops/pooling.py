@@ -476,7 +476,7 @@ def divisors(window: Window, include_pad: bool, override: int | None) -> Any:
 def quotient(total: Array, divisor: Any) -> Array:
     """Divide; integers as C does."""
     if total.dtype.kind == "i":
-        return np.sign(total) * (np.abs(total) // np.abs(divisor)) * np.sign(divisor)
+        return (total - np.fmod(total, divisor)) // divisor
     return total / divisor.astype(total.dtype)
 
 
@@ -499,7 +499,10 @@ def avg_pool(dims: int) -> Prepared:
                 x = total
             return x
 
-        return by_matrix(summed, x, dims, divisor=counts) if kind.kind == "f" else lambda x: quotient(summed(x), counts)
+        if kind.kind == "f":
+            return by_matrix(summed, x, dims, divisor=counts)
+        sums = by_matrix(summed, x, dims)
+        return lambda x: quotient(sums(x), counts)
 
     return Prepared(prepare)
 
