@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._base.about import wrong_argument
+from ._base.call_site import warn_once
 from ._base.symbolic import SYMBOLIC
 
 BOOL, INTEGER, FLOATING, COMPLEX = range(4)
@@ -44,9 +45,13 @@ class DType:
             if attribute == "np":
                 import ml_dtypes
 
-                self.np = np.dtype(getattr(ml_dtypes, self.name))
-                _FROM_NUMPY[self.np] = self
-                return self.np
+                found = np.dtype(getattr(ml_dtypes, self.name))
+                _FROM_NUMPY[found] = self
+                if self.name == "complex32":  # each time, for programs that ask for all warnings
+                    warn_once("ComplexHalf support is experimental and many operators don't support it yet.")
+                else:
+                    self.np = found
+                return found
             raise AttributeError(f"'torch.dtype' object has no attribute '{attribute}'")
 
     def __repr__(self) -> str:

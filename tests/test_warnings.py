@@ -55,6 +55,15 @@ PROGRAMS = {
     "Softmax without dim": lambda lib: lib.nn.Softmax()(lib.ones(2, 2)),
     "T of three dimensions": lambda lib: lib.ones(2, 2, 2).T,
     "LSTM of one layer with dropout": lambda lib: lib.nn.LSTM(2, 2, dropout=.5),
+    **{f"{name} tensors": lambda lib, to=to: to(lib.eye(2)) for name, to in {
+        "CSR": lambda x: x.to_sparse_csr(), "CSC": lambda x: x.to_sparse_csc(),
+        "BSR": lambda x: x.to_sparse_bsr((1, 1)), "BSC": lambda x: x.to_sparse_bsc((1, 1))}.items()},
+    **{f"sparse tensors, checked: {checked}": lambda lib, checked=checked: (
+        lib.sparse_coo_tensor([[0]], [1.], check_invariants=checked),
+        lib.sparse_csr_tensor([0, 1], [0], [1.], check_invariants=checked)) for checked in (None, True, False)},
+    "quantised tensors": lambda lib: lib.quantize_per_tensor(lib.ones(2), .1, 0, lib.qint8),
+    "complex half precision": lambda lib: (lib.ones(2, dtype=lib.complex32), lib.ones(2).half() * 1j),
+    "Hardtanh of old": lambda lib: lib.nn.Hardtanh(min_value=0),
     "out= that is resized": lambda lib: lib.add(lib.ones(2), 1, out=lib.ones(3)),
 }
 

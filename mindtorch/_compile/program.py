@@ -27,7 +27,7 @@ from .._base.call_site import place_of
 from .._base.generated import define
 from .._base.layout import contiguous_strides
 from .._base.quiet import silent
-from .._dtype import float32
+from .._dtype import DTYPES, RARE, float32
 from .._storage import allocate
 from .breaks import CannotCompile
 from .dims import Dim, evaluated, has_dims, named_in, places_of, symbols_of
@@ -36,7 +36,7 @@ from .graph import Graph, Memory, Step, Value
 from .kernels import KernelWriter, in_turn, kernel_over_rows, sum_of_columns
 from .loops import Written
 from .observing import told
-from .running import BY_NUMPY, Extern, SizedExtern, row_of, strided
+from .running import Extern, SizedExtern, row_of, strided
 
 numbers = itertools.count(1)
 MOST_SIZES = 16  #: combinations of sizes for which buffers are kept
@@ -47,7 +47,7 @@ ROWS = 256
 #: Names with a fixed meaning in programs.
 RESERVED = frozenset({*kwlist, "aten", "ones", "kernels", "loop", "activation", "reduction", "product",
                       "product_transposed", "in_turn", "sum_of_columns", "sum_of_columns_of_float64", "range", "len",
-                      "at", "block", "inputs", "buffers", "kept", *(dtype.name for dtype in BY_NUMPY.values()),
+                      "at", "block", "inputs", "buffers", "kept", *RARE, *DTYPES,
                       *(f"work_{i}" for i in range(100)),
                       *(f"ones_{i}{kind}" for i in range(ROWS + 1) for kind in ("", "_of_float64"))})
 

@@ -13,17 +13,16 @@ from .._base.layout import Spec, contiguous_strides
 from .._dispatch import dispatcher
 from .._dispatch.dispatcher import TENSOR_TYPES, registry
 from .._dispatch.keys import CPU, NONCONTIGUOUS
-from .._dtype import DTYPES, RARE, DType
+from .._dtype import DType, from_numpy_dtype
 from .._tensor import Tensor, empty_tensor, from_array
 from .graph import Step
 
 ndarray = np.ndarray
-BY_NUMPY: dict[Any, DType] = {dtype.np: dtype for dtype in (*RARE.values(), *DTYPES.values()) if dtype.np is not None}
 
 
 def tensor_of(array: np.ndarray) -> Tensor:
     """Return a tensor over an array's memory."""
-    dtype = BY_NUMPY[array.dtype]
+    dtype = from_numpy_dtype(array.dtype)
     out = from_array(array, dtype)
     if not array.flags.c_contiguous:
         out._stride = tuple([step // dtype.itemsize for step in array.strides])

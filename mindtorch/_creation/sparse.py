@@ -9,6 +9,7 @@ from typing import Any
 from .. import _device
 from .._backends.sparse.parts import nothing
 from .._base.about import check_flags
+from .._base.call_site import warn_once
 from .._base.errors import check
 from .._base.formats import layout as Layout, layout_name, sparse_coo
 from .._dispatch.schemas import registry
@@ -22,9 +23,19 @@ _of_compressed: Any = registry["sparse_compressed_tensor.comp_plain_value_size"]
 
 
 class Invariants:
-    """True to check the invariants of new sparse tensors; None, the default, does not, and PyTorch warns of it."""
+    """True to check the invariants of new sparse tensors; None, the default, does not, and warns once."""
 
     checked: bool | None = None
+
+    @classmethod
+    def check(cls, asked: bool | None) -> bool:
+        """Return True if those of a tensor are to be checked, for which ``asked`` was given."""
+        if asked is None and cls.checked is None:
+            warn_once("Sparse invariant checks are implicitly disabled. Memory errors (e.g. SEGFAULT) will occur when "
+                      "operating on a sparse tensor which violates the invariants, but checks incur performance "
+                      "overhead. To silence this warning, explicitly opt in or out. See "
+                      "`torch.sparse.check_sparse_tensor_invariants.__doc__` for guidance. ")
+        return bool(cls.checked if asked is None else asked)
 
 
 def sparse_coo_tensor(*args: Any, indices: Any = None, values: Any = None, size: Any = None, dtype: DType | None = None,
@@ -56,6 +67,7 @@ def sparse_coo_tensor(*args: Any, indices: Any = None, values: Any = None, size:
     dtype = as_dtype("sparse_coo_tensor", dtype)
     check_flags("sparse_coo_tensor", requires_grad=requires_grad, pin_memory=pin_memory)
     check_flags("sparse_coo_tensor", True, check_invariants=check_invariants)
+    checked = Invariants.check(check_invariants)
     if indices is None:
         made = nothing(size, sparse_coo, dtype, _device.resolve_device(device))
         return made._require_grad(True) if requires_grad else made
@@ -81,7 +93,7 @@ def sparse_coo_tensor(*args: Any, indices: Any = None, values: Any = None, size:
     check(tuple(held.shape[1:]) == size[sparse_dim:], lambda: "values has incorrect size, expected "
           f"{[count, *size[sparse_dim:]]}, got {list(held.shape)}")
     check(prod(size) < 2 ** 63, "numel: integer multiplication overflow")
-    if check_invariants or (check_invariants is None and Invariants.checked):
+    if checked:
         check_coordinates(places, held, size, is_coalesced)
     made = _of_coordinates(sparse_dim, held.ndim - 1, size, places, held, None, sparse_coo, None, False, is_coalesced)
     return _leaf(made, requires_grad)
@@ -136,7 +148,7 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
         size = _compressed_size(starts, plain, held, layout)
     size = tuple(size)
     check(prod(size) < 2 ** 63, "numel: integer multiplication overflow")
-    if check_invariants or (check_invariants is None and Invariants.checked):
+    if Invariants.check(check_invariants):
         check_compressed(starts, plain, held, size, layout)
     else:
         check(len(size) >= 2 and held.ndim >= 1, lambda: f"sparse tensor size must have at least 2 dimensions, but got "

@@ -55,8 +55,8 @@ def stft(self: Any, n_fft: int, hop_length: int | None = None, win_length: int |
         check(align_to_window is None, "stft only supports align_to_window for center = False.")
         wide = pad(self.view((*(1,) * (3 - self.ndim), *self.shape)), (n_fft // 2, n_fft // 2), pad_mode)
         signal = wide.view(wide.shape[wide.ndim - self.ndim:])
-    check(self._dtype.category >= FLOATING, "stft: expected a tensor of floating point or complex values")
-    check(1 <= self.ndim <= 2, lambda: f"stft: expected a 1D or 2D tensor, but got {self.ndim}D")
+    if window is None:
+        warn_once(f"A window was not provided. A rectangular window will be applied,{LEAKAGE}")
     hop, size = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
     if return_complex is None:
         return_complex = self.is_complex() or (window is not None and window.is_complex())
@@ -67,8 +67,8 @@ def stft(self: Any, n_fft: int, hop_length: int | None = None, win_length: int |
                       "complex tensors for all inputs, and return_complex=False will raise an error.\nNote: you can "
                       "still call torch.view_as_real on the complex output to recover the old return format.",
                       stacklevel=2)
-    if window is None:
-        warn_once(f"A window was not provided. A rectangular window will be applied,{LEAKAGE}")
+    check(self._dtype.category >= FLOATING, "stft: expected a tensor of floating point or complex values")
+    check(1 <= self.ndim <= 2, lambda: f"stft: expected a 1D or 2D tensor, but got {self.ndim}D")
     signal = signal.unsqueeze(0) if self.ndim == 1 else signal
     length = signal.shape[1]
     check(0 < n_fft <= length, lambda: f"stft: expected 0 < n_fft < {length}, but got n_fft={n_fft}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from .._base.call_site import warn_once
 from .._base.formats import LAYOUTS, layout, sparse_coo
 from .._base.size import Size
 from .._dispatch.keys import BACKENDS, NONCONTIGUOUS, SPARSE, SPARSE_CSR
@@ -71,6 +72,10 @@ class Parts(NamedTuple):
 def sparse_tensor(parts: Parts, shape: Sequence[int]) -> Tensor:
     """Return a sparse tensor of a shape that consists of these parts, which it shares."""
     out, values = new(Tensor), parts.values
+    if parts.layout is not sparse_coo:
+        warn_once(f"Sparse {parts.layout.name[-3:].upper()} tensor support is in beta state. If you miss a "
+                  "functionality in the sparse tensor support, please submit a feature request to "
+                  "https://github.com/pytorch/pytorch/issues.", about="compressed")  # the first layout only
     out._sparse, out._shape, out._stride = parts, Size(shape), (0,) * len(shape)
     out._dtype, out._device = values._dtype, values._device
     kind = SPARSE if parts.layout is sparse_coo else SPARSE_CSR

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._base.call_site import warn_once
 from .._base.formats import QSCHEMES, qscheme
 from .._dispatch import aten
 from .._dtype import NAMES, QUANTIZED, DType, float32, float64, iinfo, int8, int32, int64, uint8
@@ -17,6 +18,11 @@ from .._tensor.printing import _append, _contents
 INTEGERS = {QUANTIZED["qint8"]: int8, QUANTIZED["quint8"]: uint8, QUANTIZED["qint32"]: int32}
 SMALLEST = 2.0 ** -128  #: a scale below has no finite inverse in float32
 BY_TENSOR, BY_CHANNEL = QSCHEMES["per_tensor_affine"], QSCHEMES["per_channel_affine"]
+
+DEPRECATED = ("torch.quantize_per_tensor, torch.quantize_per_channel and other quantized tensor creation functions "
+              "that produce tensors with dtype torch.quint8, torch.qint8, and torch.qint32 are deprecated and will be "
+              "removed in a future PyTorch release. Please see https://github.com/pytorch/pytorch/issues/184982 for "
+              "more information.")
 
 
 def limits(dtype: DType) -> tuple[int, int]:
@@ -41,6 +47,7 @@ class QuantizedTensor(Tensor):
     @staticmethod
     def __new__(cls: Any, integers: Any, dtype: DType, scale: Any, zero_point: Any, axis: int | None = None) -> Any:
         """Return a tensor that shares the integers."""
+        warn_once(DEPRECATED)
         out = Tensor._make_wrapper_subclass(
             cls, integers.shape, integers._strides(), dtype=dtype, device=integers.device,
             storage_size=integers.untyped_storage().nbytes())

@@ -106,7 +106,7 @@ class Hardtanh(_Activation):
                  min_value: float | None = None, max_value: float | None = None) -> None:
         for old, new, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
             if value is not None:
-                warnings.warn(f"keyword argument `{old}` is deprecated and rename to `{new}`", FutureWarning,
+                warnings.warn(f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning,
                               stacklevel=outside())
         super().__init__(min_val=min_val if min_value is None else min_value,
                          max_val=max_val if max_value is None else max_value, inplace=inplace)
