@@ -30,6 +30,14 @@ def test_a_multiple_is_added_in_half_precision_with_one_rounding(dtype: str) -> 
         assert np.mean(np.asarray(ours.float()) != theirs.float().numpy()) < 0.005  # PyTorch fuses, which rounds less
 
 
+@each_program(*[
+    lambda t, name=name, copies=copies, dim=dim: getattr(t, name)(t.tensor(  # type: ignore[misc]
+        [[3e38, 3e38, -3e38, 1e-38], [2.0, 0.5, 0.25, 3.0]]).bfloat16().repeat_interleave(copies, 1 - dim), dim)
+    for name in ("cumsum", "cumprod", "logcumsumexp") for copies in (1, 3000) for dim in (0, 1)])
+def test_running_values_of_half_precision_overflow_as_float32(program: Program) -> None:
+    assert_same_outcome(program)
+
+
 @each_program(*[lambda t, dtype=dtype, mode=mode, pair=pair: t.div(*(
     t.tensor(v, dtype=getattr(t, dtype) if isinstance(v, list) else t.float64) for v in pair), rounding_mode=mode)
     for dtype in ("float16", "bfloat16") for mode in (None, "floor", "trunc") for pair in (

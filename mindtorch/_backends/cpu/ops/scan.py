@@ -1,4 +1,4 @@
-"""CPU kernels of scans. Running values are kept in double precision, as in PyTorch."""
+"""CPU kernels of scans. Running values are kept in float64, as in PyTorch; those of half precision in float32."""
 from __future__ import annotations
 
 import cmath
@@ -31,7 +31,7 @@ LOOPS: dict[np.ufunc, loops.ByDType] = {np.add: loops.cumsum, np.multiply: loops
 
 def running(x: np.ndarray) -> np.dtype:
     """Return the dtype of the running value."""
-    return np.dtype({"f": np.float64, "c": np.complex128}.get("f" if is_half(x) else x.dtype.kind, np.int64))
+    return loops.SINGLE if is_half(x) else np.dtype({"f": np.float64, "c": np.complex128}.get(x.dtype.kind, np.int64))
 
 
 def accumulate(ufunc: np.ufunc, x: np.ndarray, axis: int, wide: np.dtype) -> np.ndarray:
@@ -51,9 +51,9 @@ def accumulated(ufunc: np.ufunc) -> Prepared:
 
     def row(x: np.ndarray, dim: int, dtype: Any = None) -> Any:
         x, axis = lines(converted(x, dtype), dim)
+        wide = running(x)
         if x.size <= FEW or (is_half(x) and LOOPS[ufunc].compiled(x.size, np.ascontiguousarray(x)) is None):
             x = to_opmath(x)
-        wide = running(x)
         kept = wide if wide.kind == "i" else x.dtype
         if x.size <= FEW:
             return accumulate(ufunc, x, axis, wide).astype(kept, copy=False)
@@ -74,7 +74,7 @@ def accumulated(ufunc: np.ufunc) -> Prepared:
                        max(BLOCK // length, 1), x.size)
         return out
 
-    plain, single, integer = scalar_back(row), loops.SINGLE, np.dtype(np.int64)
+    plain, integer = scalar_back(row), np.dtype(np.int64)
 
     def prepare(x: np.ndarray, dim: int, dtype: Any = None) -> Callable[[np.ndarray], Any]:
         return sure(x, dim, dtype) or (lambda x: plain(x, dim, dtype))
@@ -88,15 +88,14 @@ def accumulated(ufunc: np.ufunc) -> Prepared:
         if not x.ndim:
             result = integer if x.dtype.kind in "biu" and dtype is None else kept
             return (lambda x: x.astype(result)) if dim in (0, -1) else None
-        double, loop, shape, half = running(x), LOOPS[ufunc], x.shape, is_half(x)
+        wide, loop, shape, half = running(x), LOOPS[ufunc], x.shape, is_half(x)
         if kept.char not in "fdFDeE" or not -x.ndim <= dim < x.ndim:
             return None
         box, few = boxes(x, dim % x.ndim).shape, x.size < loops.FEW
 
         def run(x: np.ndarray) -> np.ndarray:
             if few or (by_loop := loop.compiled(SLOW * (x.size + CALLS), x)) is None:
-                found: np.ndarray = accumulate(ufunc, x.astype(double) if half else x, dim, double)
-                return found.astype(single).astype(kept) if half else found.astype(kept)
+                return accumulate(ufunc, x.astype(wide) if half else x, dim, wide).astype(kept)
             out = np.empty(shape, kept)
             by_loop(bits(x).reshape(box), bits(out).reshape(box), 0, box[2])
             return out
@@ -279,11 +278,11 @@ def by_sums(x: np.ndarray) -> bool:
 
 
 def logcumsumexp(x: np.ndarray, dim: int) -> Any:
-    x, axis = lines(to_opmath(x), dim)
+    wide, (x, axis) = running(x), lines(to_opmath(x), dim)
     if not x.size:
         return x
     if x.dtype.kind == "f":
-        found = np.logaddexp.accumulate(x, axis, np.float64)
+        found = np.logaddexp.accumulate(x, axis, wide)
         return np.add(found, 0, found)  # as of sums, the first of which is that of one element and nothing
     out = np.array(np.moveaxis(x, axis, 0), np.complex128, order="C")  # a copy, whose lines are views
     if by_sums(out):
@@ -301,7 +300,7 @@ def logcumsumexp(x: np.ndarray, dim: int) -> Any:
 
 def logarithms(x: np.ndarray, dim: int) -> Callable[[np.ndarray], Any]:
     """Prepare ``logcumsumexp``; that of few numbers is one of NumPy's accumulations."""
-    wide, kept, half = np.dtype(np.float64), x.dtype, is_half(x)
+    wide, kept, half = running(x), x.dtype, is_half(x)
     if (kept.char not in "fd" and not half) or not 0 < x.size <= FEW or not x.ndim:
         return lambda x: plain_logarithms(x, dim)
 

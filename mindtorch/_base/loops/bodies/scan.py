@@ -16,7 +16,8 @@ from .writing import FLOATS, f32, f64, i64, loop
 def running(name: str, operation: Callable[[Any, Any], Any], first: Any, wide: Any = f64,
             of: tuple[str, ...] = FLOATS, half: str = "") -> None:
     """Build the loop that combines the elements up to each step, for some of the inner places; the running value is
-    float64, as in PyTorch, complex128 or int64. Elements are of the dtypes ``of``, or the bits of half precision.
+    float64, as in PyTorch, float32, complex128 or int64. Elements are of the dtypes ``of``, or the bits of half
+    precision.
     """
     read, narrow = HALVES.get(half, (as_is, as_is))
     write = njit(inline="always")(lambda x: narrow(f32(x))) if half else as_is
@@ -42,9 +43,11 @@ def running(name: str, operation: Callable[[Any, Any], Any], first: Any, wide: A
 
 running("cumsum", operator.add, i64(0), i64, ("int64",))
 running("cumprod", operator.mul, 1 + 0j, np.complex128, ("complex64", "complex128"))
-for _half in ("", *HALVES):
-    running("cumsum", operator.add, 0.0, half=_half)
-    running("cumprod", operator.mul, 1.0, half=_half)
+running("cumsum", operator.add, 0.0)
+running("cumprod", operator.mul, 1.0)
+for _half in HALVES:
+    running("cumsum", operator.add, f32(0), f32, half=_half)
+    running("cumprod", operator.mul, f32(1), f32, half=_half)
 
 
 @loop("T[:,:,::1]", "T[:,:,::1]", "int64[:,:,::1]", "bool_", "bool_", of=(*FLOATS, "int32", "int64"))
