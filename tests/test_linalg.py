@@ -148,7 +148,8 @@ def test_an_equation_may_have_spaces_but_not_in_an_ellipsis_or_an_arrow(equation
 @pytest.mark.parametrize("equation, shapes", [
     ("aa", [(2, 3)]), ("aa", [(1, 3)]), ("aa", [(3, 1)]), ("aab,b", [(2, 3, 4), (4,)]), ("ab,bb", [(2, 3), (3, 4)]),
     ("ab,bb", [(2, 3), (1, 1)]), ("ab,bb", [(2, 3), (4, 4)]), ("aa...", [(2, 3, 4)]), ("ab->cc", [(2, 3)]),
-    ("ab->aab", [(2, 3)]), ("ab->acac", [(2, 3)]),
+    ("ab->aab", [(2, 3)]), ("ab->acac", [(2, 3)]), ("...,...", [(2,), (2, 3)]), ("...a,a...", [(2, 3), (3, 4)]),
+    ("a...,a...->...", [(2, 3), (2, 2)]), ("...,...", [(2, 1), (2, 3)]),
 ])
 def test_a_subscript_that_is_repeated_has_one_size_and_is_in_the_output_once(equation: str, shapes: Any) -> None:
     assert_same_outcome(lambda t: t.einsum(equation, *[t.ones(shape) for shape in shapes]).shape)

@@ -9,7 +9,7 @@ import pytest
 
 import mindtorch
 from tests.both import Program, assert_same_outcome, each_program
-from tests.support import torch
+from tests.support import Outcome, torch
 
 
 def written_to(name: str, dtype: str, *inputs: Any) -> Program:
@@ -51,9 +51,25 @@ def written_to(name: str, dtype: str, *inputs: Any) -> Program:
     lambda t: t.median(t.ones(2), 0, out=(t.empty(0), t.empty(0))),
     lambda t: t.median(t.ones(2), 0, out=(t.empty(0, dtype=t.double), t.empty(0, dtype=t.long))),
     lambda t: t.mode(t.ones(2), 0, out=(t.empty(0), t.empty(0))),
+    lambda t: t.histogram(t.ones(2), 2, out=(t.empty(0), t.empty(0, dtype=t.double))),
+    *[lambda t, n=n, dtype=dtype: t.diff(t.ones(3), n, out=t.empty(0, dtype=getattr(t, dtype)))  # type: ignore[misc]
+      for n in (0, 1) for dtype in ("float", "double", "int")],
 )
 def test_outputs_of_the_wrong_dtype(program: Program) -> None:
     assert_same_outcome(program)
+
+
+@each_program(*[
+    lambda t, call=call, out=out: call(t, out(t)) for out in (  # type: ignore[misc]
+        lambda t: 3, lambda t: t.empty(0, requires_grad=True), lambda t: [t.empty(0), 3])
+    for call in (lambda t, out: t.sin(t.ones(2), out=out), lambda t, out: t.sort(t.ones(2), out=out),
+                 lambda t, out: t.bernoulli(t.ones(2), out=out), lambda t, out: t.normal(t.ones(2), 1.0, out=out),
+                 lambda t, out: t.nanmean(t.ones(2), out=out), lambda t, out: t.linalg.svd(t.ones(2, 2), out=out),
+                 lambda t, out: t.ops.aten.sin.out(t.ones(2), out=out),
+                 lambda t, out: t.ops.aten.sort.values(t.ones(2), values=out, indices=out))])
+def test_what_is_no_output_is_refused_before_all_else(program: Program) -> None:
+    ours, theirs = Outcome.of(program, mindtorch), Outcome.of(program, torch)
+    assert ours.kind() == theirs.kind()
 
 
 def spaced(name: str, *bounds: Any) -> Program:

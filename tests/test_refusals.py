@@ -247,7 +247,9 @@ def test_what_is_no_matrix_is_not_transposed(program: Program) -> None:
     lambda t: t.ormqr(t.ones(2, 3, 3), t.ones(2, 3), t.ones(4, 3, 3)),
     lambda t: t.ormqr(t.ones(2, 3, 3), t.ones(4, 3), t.ones(2, 3, 3)),
     lambda t: t.histogramdd(t.ones(5, 2), [3, 3, 3]), lambda t: t.histogramdd(t.ones(2, 5), [3, 3]),
-    lambda t: t.histogramdd(t.ones(5, 2), [3, 3])[0].shape, lambda t: t.pdist(t.arange(6.0).reshape(3, 2)),
+    lambda t: t.histogramdd(t.ones(5, 2), [3, 3])[0].shape, lambda t: t.histogramdd(t.ones(5, 0), [])[0],
+    lambda t: t.histogramdd(t.ones(2, 5, 0), [], density=True)[0].isnan(), lambda t: t.aminmax(t.empty(0)),
+    lambda t: t.pdist(t.arange(6.0).reshape(3, 2)),
     lambda t: t.nn.functional.pdist(t.arange(6.0).reshape(3, 2)),
     *[lambda t, mode=mode: t.cdist(t.ones(2, 3), t.zeros(3, 3), compute_mode=mode) for mode in (  # type: ignore[misc]
         "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist", "other")],

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from .._base.about import about
+from .._base.about import about, wrong_argument
 from .._base.formats import layout, memory_format
 from .._base.generated import define
 from .._base.size import Size
@@ -253,6 +253,17 @@ def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], m
     raise about(TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:"
                           + "".join(f"\n * {choice}" for choice in choices) + "\n"),
                 "arguments", function=name, given=got, choices=choices)
+
+
+def check_out(op: Operator, out: Any) -> None:
+    """Refuse an ``out`` that is no tensor or, of an operator with several results, no tuple of tensors."""
+    single = len(op.schema.returns) == 1 and not op.schema.returns_list
+    if out.__class__ not in TENSOR_TYPES if single else not isinstance(out, (tuple, list)):
+        raise wrong_argument(op.packet, "out", "Tensor" if single else "tuple of Tensors", out)
+    for i, part in enumerate(() if single else out):
+        if part.__class__ not in TENSOR_TYPES:
+            raise TypeError(f"expected Tensor as element {i} in argument {len(op.schema.parameters)}, but got "
+                            f"{type(part).__name__}")
 
 
 def _spelled(op: Operator, method: bool) -> str:
@@ -537,6 +548,7 @@ def make_function(name: str, method: bool = False, packet: Packet = None) -> Cal
         out = None if method else named.pop("out", None)
         op, canonical = resolve_overload(name, args, named, method, out is not None, packet)
         if out is not None:
+            check_out(op, out)
             op, canonical = op.out_form, (*canonical, out)
         if kinds and not asks and (out is not None or "out" not in kwargs):
             keep_binder(resolved, kinds, args, kwargs, canonical, op, first_call)

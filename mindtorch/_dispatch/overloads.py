@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from .._base import formats
 from .._base.about import about
 from .._base.backend import by_key
-from .binding import Mismatch, asks_handlers, bind, by_types, keep_binder, resolve_overload, settled
+from .binding import Mismatch, asks_handlers, bind, by_types, check_out, keep_binder, resolve_overload, settled
 from .dispatcher import has_derivative, keys_of, resolve
 from .keys import AUTOGRAD, BACKENDS, CPU, META, NPU, PYTHON, DispatchKeySet
 from .registry import Operator
@@ -197,18 +197,20 @@ class OpOverload:
     def _canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Convert arguments to the schema's order and types. Raises PyTorch's RuntimeError if they do not fit."""
         op = self._operator
-        out: tuple[Any, ...] = ()
+        out: list[Any] = []
         if op.is_out:
             kwargs, given = _without_out(op, kwargs)
             if given is None:
                 raise RuntimeError(f"{self._schema.name}() is missing value for argument 'out'. Declaration: "
                                    f"{self._schema}")
-            out = (given,)
+            out = [given]
         kwargs = {key: value for key, value in kwargs.items()
                   if key in op.schema.positions or key not in ("layout", "pin_memory", "device")}
         try:
+            for given in out:
+                check_out(op, given)
             return (*bind(op, args, kwargs), *out)
-        except Mismatch as reason:
+        except (Mismatch, TypeError) as reason:
             raise RuntimeError(f"{self.name()}() {reason}") from None
 
     def decompose(self, *args: Any, **kwargs: Any) -> Any:
@@ -337,6 +339,8 @@ class OpOverloadPacket:
         named, out = _without_out(registry[self._name], kwargs)
         try:
             op, canonical = resolve_overload(self._name, args, named, out=out is not None)
+            if out is not None:
+                check_out(op, out)
         except TypeError as error:
             raise RuntimeError("Overloaded torch operator invoked from Python failed to match any schema:\n"
                                f"{error}") from error

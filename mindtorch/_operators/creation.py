@@ -28,6 +28,7 @@ operator only, explicit:
     arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor  # The numbers from `start` up to, but without, `end` in steps of `step`.
     arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
     eye(int n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor  # A matrix of `n` rows and `m` columns, as many unless given, with ones on the main diagonal and zeros elsewhere.
+    lift(Tensor self) -> Tensor  # `self`, a tensor that was made outside of the transformation that is computed.
     lift_fresh(Tensor(a) self) -> Tensor(a)  # `self`, a tensor that was just made of data from outside the library.
     empty_permuted(int[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor  # A tensor of shape `size` whose dimensions lie in memory in the order `physical_layout`, and whose elements are whatever its memory holds.
 operator only:
@@ -72,7 +73,8 @@ operator("arange.start", composite=lambda start, end, *options: arange_start_ste
 operator("arange.start_step", meta_arange)
 operator("eye", composite=lambda n, *options: eye_m(n, n, *options))
 operator("eye.m", meta_eye)
-operator("lift_fresh", composite=lambda self: self)
+for _name in ("lift", "lift_fresh"):
+    operator(_name, composite=lambda self: self)
 
 schemas("""
 operator only, explicit:

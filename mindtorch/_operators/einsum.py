@@ -49,20 +49,17 @@ def _read(equation: str, shapes: tuple[Ints, ...]) -> Reading:
     covered = [len(shape) - len(labels) + 1 if ELLIPSIS in labels else 0
                for labels, shape in zip(inputs, shapes, strict=True)]
     rank = max(covered)
+    each = [[part for label in subscript for part in (
+                [(ELLIPSIS, rank - n + d) for d in range(n)] if label == ELLIPSIS else [label])]
+            for subscript, n in zip(inputs, covered, strict=True)]
     labels = _in_order(inputs, output)
-    sizes = _sizes(inputs, shapes, covered)
-    summed = sorted(label for label in sizes if label not in labels)
+    summed = sorted(label for label in _sizes(each, shapes) if isinstance(label, str) and label not in labels)
     order: list[Any] = []  # labels, and for an ellipsis its dimensions
     for label in labels + summed:
         order += [(ELLIPSIS, d) for d in range(rank)] if label == ELLIPSIS else [label]
     if ELLIPSIS not in labels:
         order += [(ELLIPSIS, d) for d in range(rank)]
     kept = sum(rank if label == ELLIPSIS else 1 for label in labels)
-    each: list[list[Any]] = []
-    for subscript, n in zip(inputs, covered, strict=True):
-        each.append([])
-        for label in subscript:
-            each[-1] += [(ELLIPSIS, rank - n + d) for d in range(n)] if label == ELLIPSIS else [label]
     return Reading(each, order, kept, _one_product(shapes, each, order, kept))
 
 
@@ -124,17 +121,21 @@ def _in_order(inputs: list[str], output: str | None) -> list[str]:
     return [ELLIPSIS, *once] if ELLIPSIS in counts else once
 
 
-def _sizes(inputs: list[str], shapes: tuple[Ints, ...], covered: list[int]) -> dict[str, int]:
-    sizes: dict[str, int] = {}
-    for i, (subscript, shape, n) in enumerate(zip(inputs, shapes, covered, strict=True)):
-        start = subscript.find(ELLIPSIS) if ELLIPSIS in subscript else len(shape)
-        seen: dict[str, int] = {}
-        for label, size in zip(_without_ellipsis(subscript), shape[:start] + shape[start + n:], strict=True):
+def _sizes(each: list[list[Any]], shapes: tuple[Ints, ...]) -> dict[Any, int]:
+    """Return the size of each label, and of each dimension of the ellipsis. Raises RuntimeError if operands differ."""
+    sizes: dict[Any, int] = {}
+    for i, (labels, shape) in enumerate(zip(each, shapes, strict=True)):
+        seen: dict[Any, int] = {}
+        for d, (label, size) in enumerate(zip(labels, shape, strict=True)):
             if seen.setdefault(label, size) != size:
                 raise about(RuntimeError(f"einsum(): subscript {label} is repeated for operand {i} but the sizes don't "
                                          f"match, {size} != {seen[label]}"), "einsum", letter=label)
             have = sizes.get(label, 1)
             if have != 1 and size not in (1, have):
+                if not isinstance(label, str):
+                    raise RuntimeError(f"einsum(): dimension {d} covered by ellipsis in operand {i}has size {size} "
+                                       f"which does not broadcast with previously seen ellipsis with size {have} for "
+                                       "the respective dimension")
                 raise about(RuntimeError(f"einsum(): subscript {label} has size {size} for operand {i} which does not "
                                          f"broadcast with previously seen size {have}"), "einsum", letter=label)
             sizes[label] = have if size == 1 else size

@@ -281,7 +281,7 @@ function, method, out, exact dtype:
     vdot(Tensor self, Tensor other) -> Tensor  # The sum of the products of the complex conjugate of the vector `self` and the vector `other`.
 out, exact dtype, no overlap:
     linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor  # The cross product of the vectors of three elements that lie along `dim` in `self` and `other`.
-operator only:
+function:
     _trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor  # The sum, over the dimensions `sumdim`, of the product of `i1`, `i2` and `i3`, each with dimensions of size one inserted.
 """)  # noqa: E501
 

@@ -581,6 +581,9 @@ def meta_real(name: str) -> Rule:
 
 
 def meta_aminmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> tuple[Spec, Spec]:
+    check(dim is not None or self.numel(), lambda: about(
+        RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."),
+        "nothing to reduce", name="aminmax"))
     check_elements("aminmax", self, dim)
     check(dim is None or self.ndim or self._dtype.category < COMPLEX,
           lambda: f"aminmax not implemented for {NAMES[self._dtype.name]}")

@@ -4,9 +4,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._base.errors import check, check_takes
+from .._backends.common.inplace_and_out import write_out
+from .._base.errors import NAMES, check, check_takes
 from .._base.layout import Spec, wrap_dim, wrap_dims
 from .._dispatch.aten import cat, div_Scalar, mul_Scalar, scatter_add, where_self as where, zeros
+from .._dispatch.schemas import registry
 from .._dtype import COMPLEX, FLOATING, DType, bool_, finfo, int64, uint8
 from .._tensor import Tensor
 from .._transforms.batching.rules import along_dimensions
@@ -156,7 +158,15 @@ def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any 
     return out
 
 
+def diff_out(self: Any, n: int, dim: int, prepend: Any, append: Any, out: Any) -> Any:
+    """``torch.diff`` into ``out``, whose dtype must be that of a mere copy."""
+    check(n or out._dtype is self._dtype, lambda: f"expected scalar_type {NAMES[self._dtype.name]} but found "
+          f"{NAMES[out._dtype.name]}")
+    return write_out(registry["diff.out"], diff(self, n, dim, prepend, append), out)
+
+
 composites(diff)
+operator("diff.out", composite=diff_out)
 operator("cummax", selection("cummax_cpu"), batching=along_dimensions,
          self=lambda grad, self_shape, indices, dim: (
              scatter_add(zeros(self_shape, grad._dtype, None, grad._device), dim, indices, grad)))

@@ -37,6 +37,8 @@ WRONG_DTYPE = {name: message for names, message in {
     "mode.values mode.indices": "expected scalar type '{Want}' but got '{Got}' for {part} output",
     "histc histogram": "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {want} "
                        "and hist {got}",
+    "histogram.bin_edges": "torch.histogram: input tensor and bin_edges tensor should have the same dtype, but got "
+                           "input {want} and bin_edges {got} for dimension 0",
     "nan_to_num": "nan_to_num: dtype of out: {Got} should be same as input: {Want}",
     "addbmm": "self and mat2 must have the same dtype, but got {Got} and {Want}",
     "searchsorted bucketize":

@@ -118,10 +118,6 @@ def _out(op: Operator, backend: int) -> Kernel | None:
 
     def call(*args: Any) -> Any:
         *inputs, out = args
-        if single and out.__class__ not in TENSOR_TYPES:
-            raise TypeError(f"{op.packet}(): argument 'out' must be Tensor, not {type(out).__name__}")
-        if not single and not isinstance(out, (tuple, list)):
-            raise TypeError(f"{op.packet}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
         if fill is not None:
             inputs = fill(inputs, out)
         reads = tensors_of(inputs["in-place" in op.flags:]) if disjoint else ()

@@ -89,6 +89,8 @@ def bin_edges(x: np.ndarray, bins: Any, range: Any = None, weight: Any = None,
 
 
 def from_bin_tensors(x: np.ndarray, bins: list[np.ndarray], weight: Any = None, density: bool = False) -> np.ndarray:
+    if not bins:  # PyTorch counts nothing in a grid without dimensions
+        return np.array(np.nan if density else 0, x.dtype)
     return counts(x.reshape(-1, x.shape[-1]), bins, weight, density)
 
 
