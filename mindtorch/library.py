@@ -244,6 +244,7 @@ class CustomOpDef:
         given = (tags,) if isinstance(tags, Tag) else tags or ()
         self._lib.define(name + schema, tags=(Tag.pt2_compliant_tag, *given))
         self._namespace, self._name, self._qualname, self._init_fn = namespace, name, f"{namespace}::{name}", function
+        self._one = schema.endswith("-> Tensor")
         nothing = schema.endswith("-> ()")  # there is nothing of which to know a shape
         self._lib.impl(name, (lambda *args: None) if nothing else self._no_fake, "Meta")
 
@@ -258,9 +259,9 @@ class CustomOpDef:
         """
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
-            own = _without_aliases(function, self._opoverload._operator)
-            one = device_types is None or isinstance(device_types, str)
-            for kind in ["cpu", "npu"] if device_types is None else [device_types] if one else device_types:
+            own = _checked(function, self._opoverload._operator, self._one)
+            named = isinstance(device_types, str)
+            for kind in ["cpu", "npu"] if device_types is None else [device_types] if named else device_types:
                 self._lib.impl(self._name, own, device(kind).type)
             return function
 
@@ -304,12 +305,16 @@ class CustomOpDef:
 _made: dict[str, CustomOpDef] = {}
 
 
-def _without_aliases(function: Callable[..., Any], op: Operator) -> Callable[..., Any]:
-    """Return a function whose results must not share memory with its arguments, nor with one another."""
+def _checked(function: Callable[..., Any], op: Operator, one: bool) -> Callable[..., Any]:
+    """Return a function whose results must not share memory with its arguments, nor with one another; the result is a
+    tensor if it is ``one``.
+    """
 
     @wraps(function)
     def call(*args: Any) -> Any:
         result = function(*args)
+        if one and result.__class__ not in TENSOR_TYPES:
+            raise RuntimeError(f"Unable to cast {result!r} to Tensor")
         seen = {id(tensor.untyped_storage()) for tensor in tensors_of(args)}
         for tensor in tensors_of(result if isinstance(result, tuple) else (result,)):
             if id(tensor.untyped_storage()) in seen:

@@ -60,6 +60,15 @@ def test_outputs_of_the_wrong_dtype(program: Program) -> None:
 
 
 @each_program(*[
+    lambda t, name=name, dtype=dtype, to=to, dim=dim: getattr(t, name)(  # type: ignore[misc]
+        t.tensor([[0, 2], [3, 1]], dtype=getattr(t, dtype)), *dim, out=t.empty(0, dtype=getattr(t, to)))
+    for name in ("all", "any") for dtype in ("uint8", "int32", "bool") for to in ("uint8", "bool", "int32")
+    for dim in ((), (0,), ((0, 1),))])
+def test_truth_values_are_written_as_bools_or_bytes(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(*[
     lambda t, call=call, out=out: call(t, out(t)) for out in (  # type: ignore[misc]
         lambda t: 3, lambda t: t.empty(0, requires_grad=True), lambda t: [t.empty(0), 3])
     for call in (lambda t, out: t.sin(t.ones(2), out=out), lambda t, out: t.sort(t.ones(2), out=out),

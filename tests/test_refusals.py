@@ -319,6 +319,16 @@ def test_an_option_of_another_type_is_refused(call: str) -> None:
         assert t.is_grad_enabled() is enabled
 
 
+@pytest.mark.parametrize("call", ["t.max()", "t.clamp('a', 1)", "t.isin()"])
+def test_overloads_are_spelled_with_their_outputs(call: str) -> None:
+    def overloads(t: Any) -> list[str]:
+        with pytest.raises(TypeError) as caught:
+            eval(call, {"t": t, "x": t.ones(2)})
+        return sorted(line for line in str(caught.value).splitlines() if line.startswith(" * "))
+
+    assert {*overloads(mindtorch)} & {*overloads(torch)}
+
+
 @pytest.mark.parametrize("call", ["x.expand('a')", "x.reshape('a')", "x.clone('a')", "x.clamp('a', 2)", "x.fill_('a')",
                                   "x.masked_fill(True, 1)", "x.scatter(0, t.tensor([0]), 'a')"])
 def test_a_method_counts_no_self_among_its_arguments(call: str) -> None:

@@ -524,7 +524,10 @@ class NotImplementedNode(OperatorNode):
     """The node of an operator without a derivative: it can be recorded, but its backward raises."""
 
     def apply(self, grads: list[Any]) -> list[Any]:
-        raise about(RuntimeError(f"derivative for {self.derivative.op.packet} is not implemented"), "no derivative")
+        op = self.derivative.op
+        raise about(RuntimeError(f"derivative for {op.packet} is not implemented" if "::" not in op.name else
+                                 f"Trying to backward through {op.name.replace('::', '.')}.default but no autograd "
+                                 "formula was registered. Please use register_autograd to add one."), "no derivative")
 
 
 def _unsigned(value: Any) -> Any:

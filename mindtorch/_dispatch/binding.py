@@ -255,9 +255,13 @@ def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], m
                 "arguments", function=name, given=got, choices=choices)
 
 
+def _is_single(op: Operator) -> bool:
+    return len(op.schema.returns) == 1 and not op.schema.returns_list
+
+
 def check_out(op: Operator, out: Any) -> None:
     """Refuse an ``out`` that is no tensor or, of an operator with several results, no tuple of tensors."""
-    single = len(op.schema.returns) == 1 and not op.schema.returns_list
+    single = _is_single(op)
     if out.__class__ not in TENSOR_TYPES if single else not isinstance(out, (tuple, list)):
         raise wrong_argument(op.packet, "out", "Tensor" if single else "tuple of Tensors", out)
     for i, part in enumerate(() if single else out):
@@ -269,6 +273,9 @@ def check_out(op: Operator, out: Any) -> None:
 def _spelled(op: Operator, method: bool) -> str:
     """Return an overload's parameters as PyTorch's errors spell them; those of a method without ``self``."""
     parameters = [p for p in op.schema.parameters if not (method and p.name == "self")]
+    if "out" in op.flags and not method:
+        place = op.schema.positions["dtype"] if "device" in op.schema.positions else len(parameters)
+        parameters.insert(place, Parameter("out", "Tensor", not _is_single(op), default=None, kwarg_only=True))
     texts = [str(replace(p, name="input") if p.name == "self" else p) for p in parameters]
     if (keywords := [p.kwarg_only for p in parameters]) and any(keywords):
         texts.insert(keywords.index(True), "*")

@@ -44,6 +44,9 @@ def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any
                          f"string 'unknown' if you don't know. Got func with signature {signature})")
     parts, alias = [], iter("abcdefgh")
     for name, parameter in signature.parameters.items():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise ValueError("infer_schema(func): We do not support positional-only args, varargs, or varkwargs. Got "
+                             f"func with signature {signature})")
         if name not in hints:
             raise ValueError(f"infer_schema(func): Parameter {name} must have a type annotation. Got func with "
                              f"signature {signature})")
@@ -51,6 +54,9 @@ def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any
             parts.append("*")
         kind = _type_of(hints[name])
         if mutates_args == "unknown" or name in mutates_args:
+            if mutates_args != "unknown" and not kind.startswith("Tensor"):
+                raise ValueError(f"infer_schema(func): Parameter {name} is in mutable_args but only Tensors or "
+                                 "collections of Tensors can be mutated")
             kind = kind.replace("Tensor", f"Tensor({next(alias)}!)") if "Tensor" in kind else kind
         default = parameter.default
         if isinstance(default, str):

@@ -126,7 +126,7 @@ class LBFGS(Optimizer):
 
     def _gradient(self) -> Any:
         """Return the gradients of all parameters as one vector of real numbers."""
-        flat = [param.new_zeros(param.numel()) if param.grad is None else param.grad.reshape(-1)
+        flat = [param.new_zeros(param.numel()) if param.grad is None else param.grad.to_dense().reshape(-1)
                 for param in self._params]
         return cat([view_as_real(x).view(-1) if x.is_complex() else x for x in flat], 0)
 

@@ -358,6 +358,22 @@ def test_an_inferred_schema_names_dtypes_shortly_and_refuses_to_write_what_is_no
     assert infer(function, mutates_args=()) == "(Tensor x, ScalarType dtype=float32) -> Tensor"
     with pytest.raises(ValueError, match="mutates_args were not found in the custom op's signature"):
         infer(function, mutates_args={"y"})
+    with pytest.raises(ValueError, match="Parameter dtype is in mutable_args but only Tensors or collections of"):
+        infer(function, mutates_args={"dtype"})
+    for strange in (lambda *x: x, lambda **x: x, lambda x, /: x):
+        strange.__annotations__ = {"x": t.Tensor, "return": t.Tensor}
+        with pytest.raises(ValueError, match="We do not support positional-only args, varargs, or varkwargs"):
+            infer(strange, mutates_args=())
+
+
+@BOTH
+def test_a_custom_operator_returns_what_its_schema_says_and_has_no_derivative_unless_it_is_registered(t, namespace):
+    op = library(t).custom_op(f"{namespace}::f", lambda x, n: x * n if n else n, mutates_args=(),
+                              schema="(Tensor x, int n) -> Tensor")
+    with pytest.raises(RuntimeError, match="Unable to cast 0 to Tensor"):
+        op(t.ones(2), 0)
+    with pytest.raises(RuntimeError, match=f"Trying to backward through {namespace}.f.default but no autograd formula"):
+        op(t.ones(2, requires_grad=True), 2).sum().backward()
 
 
 def test_a_derivative_that_is_given_before_the_operators_family_is_loaded_stays():

@@ -4,7 +4,7 @@ from __future__ import annotations
 from ..._base.about import about
 from ..._base.errors import CPP_NAMES, NAMES, cpu_type
 from ..._dispatch.registry import Operator
-from ..._dtype import DType
+from ..._dtype import DType, bool_, uint8
 
 #: Messages of operators that reject an ``out`` of the wrong dtype, where they differ from the default. Fields: ``want``
 #: and ``got`` as C++ types, ``Want`` and ``Got`` as ATen's names, ``wanted`` and ``given`` as tensor types. A key such
@@ -56,6 +56,8 @@ WRONG_DTYPE = {name: message for names, message in {
     "linalg_vecdot": "linalg.vecdot: Expected out of dtype{Want} but found {Got}",
     "linalg_multi_dot": "multi_dot(): expected out tensor to have dtype {want} but got {got}",
 }.items() for name in names.split()}
+#: Dtypes of ``out`` that operators take beside that of their result.
+ALSO_TAKEN = {"all": (bool_, uint8), "any": (bool_, uint8)}
 #: Messages of operators that reject an ``out`` to which their result cannot be cast; fields as in ``WRONG_DTYPE``.
 NO_CAST = {name: message for names, message in {
     "cat concat concatenate stack hstack vstack row_stack dstack column_stack":

@@ -16,7 +16,7 @@ from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import FLOATING
 from ..._tensor import Tensor
 from .blocks import copy
-from .casts import check_cast, wrong_dtype
+from .casts import ALSO_TAKEN, check_cast, wrong_dtype
 from .overlap import check_disjoint, check_writable
 from .pointwise import Pointwise
 
@@ -207,7 +207,7 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
         inputs[0]._dtype.is_complex and (out._dtype is inputs[0]._dtype or not out._dtype.is_complex))  # as for abs
     if (to_real or op.flags.isdisjoint(EXACT)) and not _of_asked_dtype(op, inputs):
         check_cast(result._dtype, out._dtype, TypeError if "TypeError" in op.flags else RuntimeError, op)
-    elif out._dtype is not result._dtype:
+    elif out._dtype is not result._dtype and out._dtype not in ALSO_TAKEN.get(op.packet, ()):
         raise wrong_dtype(op, result._dtype, out._dtype, name)
     else:
         check_writable(out)
