@@ -120,7 +120,9 @@ def _register(op: Operator, device: str, function: Callable[..., Any]) -> None:
         op.autograd = function
         registry.forget_resolved(op)
     elif device.startswith("autocast"):
-        registry.autocast[op.name] = {**registry.autocast.get(op.name, {}), device.split()[1]: function}
+        policies, kind = {**registry.autocast.get(op.name, {})}, device.split()[1]
+        policies.pop(kind, None)
+        registry.autocast[op.name] = policies if function is fallthrough_kernel else {**policies, kind: function}
     elif device == "explicit":
         for kind in ("cpu", "meta", "npu"):
             registry.register(op.name, kind, _below_autograd(function))
@@ -172,7 +174,7 @@ class Library:
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = ""):
         self._defined: list[Operator] = []  # before the checks: one that was refused has nothing to take back
-        self._replaced: list[tuple[Operator, dict[int, Any], Any]] = []
+        self._replaced: list[tuple[Operator, dict[int, Any], Any, Any]] = []
         if kind not in ("IMPL", "DEF", "FRAGMENT"):
             raise ValueError(f"Unsupported kind: {kind}")
         if ns in ("prim",) or (ns == "aten" and kind == "DEF"):
@@ -204,12 +206,12 @@ class Library:
         op = registry.operators.get(self._named(name))
         if op is None:
             raise RuntimeError(f"There is no operator {self.ns}::{name} to give a kernel to")
-        self._replaced.append((op, dict(op.kernels), op.autograd))
+        self._replaced.append((op, dict(op.kernels), op.autograd, registry.autocast.get(op.name, {})))
         _register(op, DEVICES.get(key, key), fn)
 
     def _destroy(self) -> None:
         """Remove everything that the library defined and registered."""
-        for op, kernels, autograd in reversed(self._replaced):
+        for op, kernels, autograd, registry.autocast[op.name] in reversed(self._replaced):
             op.kernels, op.autograd = kernels, autograd
             registry.forget_resolved(op)
         for op in self._defined:

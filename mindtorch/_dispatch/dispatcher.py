@@ -178,9 +178,9 @@ def make_entry(op: Operator, offer: Offer = None, kinds: str = "") -> Entry:
     first, *_ = types = [part.split()[0] for part in written.split(", ")[:3] if part] or [""]
     tensors = 0 if op.is_out else written.count("Tensor")
     leading = ""
-    if tensors == 1 and first.startswith("Tensor") and first.endswith("[]"):
-        return entry("a list", "tensors, *args", *OF_LIST)(op, op.table, offer, None)
-    if tensors == 1 and first.startswith("Tensor") and first[-1] != "?":
+    if tensors == 1 and first.startswith("Tensor") and "?" not in first:
+        if first.endswith("[]"):
+            return entry("a list", "tensors, *args", *OF_LIST)(op, op.table, offer, None)
         leading = "t"
     elif tensors == 2 and types[:2] == ["Tensor", "Tensor"]:
         leading = "to"

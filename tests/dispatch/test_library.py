@@ -400,3 +400,26 @@ def test_operators_of_triton_kernels_are_refused_with_what_to_do() -> None:
                     lambda: mindtorch.library.wrap_triton(None)):
         with pytest.raises(NotImplementedError, match=r"no Triton here.*custom_op"):
             refused()
+
+
+@BOTH
+def test_a_list_of_tensors_may_lack_some(t, namespace):
+    with library(t)._scoped_library(namespace, "DEF") as lib:
+        lib.define("count(Tensor?[] xs) -> Tensor")
+        lib.impl("count", lambda xs: t.tensor([x is None for x in xs]), "CPU")
+        op = getattr(t.ops, namespace).count
+        for call in (op, op.default):
+            assert call([None, t.ones(2)]).tolist() == [True, False]
+
+
+@BOTH
+@pytest.mark.filterwarnings("ignore:Warning only once for all operators")
+def test_a_kernel_of_autocast_may_fall_through_while_its_library_lives(t):
+    def dtypes():
+        with t.autocast("cpu", dtype=t.bfloat16):
+            return [function(t.ones(2, 2), t.ones(2, 2)).dtype for function in (t.mm, t.matmul)]
+
+    with library(t)._scoped_library("aten", "IMPL") as lib:
+        lib.impl("mm", library(t).fallthrough_kernel, "AutocastCPU")
+        assert dtypes() == [t.float32, t.bfloat16]
+    assert dtypes() == [t.bfloat16, t.bfloat16]
