@@ -51,9 +51,10 @@ def accumulated(ufunc: np.ufunc) -> Prepared:
 
     def row(x: np.ndarray, dim: int, dtype: Any = None) -> Any:
         x, axis = lines(converted(x, dtype), dim)
-        wide = running(x)
-        if x.size <= FEW or (is_half(x) and LOOPS[ufunc].compiled(x.size, np.ascontiguousarray(x)) is None):
+        half = is_half(x)
+        if not half or x.size <= FEW or LOOPS[ufunc].compiled(x.size, np.ascontiguousarray(x)) is None:
             x = to_opmath(x)
+        wide = loops.SINGLE if half else running(x)
         kept = wide if wide.kind == "i" else x.dtype
         if x.size <= FEW:
             return accumulate(ufunc, x, axis, wide).astype(kept, copy=False)
