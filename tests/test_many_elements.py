@@ -167,3 +167,20 @@ def test_few_numbers_are_searched_in_a_long_line_of_half_precision_without_a_cop
         assert tracemalloc.get_traced_memory()[1] < lines[0].nbytes
     finally:
         tracemalloc.stop()
+
+
+ROWS: dict[str, Callable[[Any], Any]] = {
+    "steps": lambda x: x[::2], "expanded": lambda x: x[:1].expand(640), "a column": lambda x: x.view(640, 2)[:, 1],
+    "of one row": lambda x: x[None, ::2], "behind an element": lambda x: x[1:641]}
+
+
+@pytest.mark.parametrize("view", ROWS)
+@pytest.mark.parametrize("way", ["rows", "columns"])
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
+def test_lines_and_rows_anywhere_in_memory_are_combined(name: str, way: str, view: str) -> None:
+    def combined(lib: Lib) -> list[Any]:
+        x, y = numbers(lib, "float32", 0, 640 * 640).view(640, 640), ROWS[view](numbers(lib, "float32", 1, 1280))
+        y = y if way == "rows" else y.reshape(-1)[:, None].expand(640, 3)[:, 1:2]
+        return [getattr(lib, name)(x, y), getattr(lib, name)(y, x)]
+
+    assert_same(combined(mindtorch), combined(torch))

@@ -39,11 +39,11 @@ def of_lines(ufunc: Any, out: np.ndarray, operands: tuple[Any, ...]) -> tuple[Ca
 def line_or_column(y: np.ndarray, shape: Ints) -> np.ndarray | None:
     """Return an array as a row or column that broadcasts to ``shape`` alike; None if it is neither.
 
-    A row has the last dimensions of ``shape``; a column (a copy) has the first.
+    A row has the last dimensions of ``shape``; a column (a copy) has the first. Both are contiguous.
     """
     own = y.shape[next((d for d, size in enumerate(y.shape) if size > 1), y.ndim):]
     if own == shape[len(shape) - len(own):]:
-        return y.reshape(1, -1) if y.size >= LINE else None
+        return np.ascontiguousarray(y.reshape(1, -1)) if y.size >= LINE else None
     ones = next(d for d, size in enumerate(reversed(y.shape)) if size > 1)
     if prod(shape[len(shape) - ones:]) < LINE:
         return None
