@@ -12,6 +12,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any, cast
 
 import ml_dtypes
@@ -303,7 +304,7 @@ def test_outputs_are_filled_in_the_order_of_memory(view: Callable[[Any], Any]) -
     out = np.lib.stride_tricks.as_strided(ours, view(theirs).shape, [4 * s for s in view(theirs).stride()])
     offset = view(theirs).storage_offset()
     out = np.ndarray(out.shape, np.float32, ours, 4 * offset, out.strides) if out.size else out
-    sampling.fill(out, draw(g, out.size, sampling.uniform(out.dtype)))
+    sampling.fill(out, partial(draw, g, out.size, sampling.uniform(out.dtype)))
     assert_equal(ours, theirs)
 
 

@@ -10,7 +10,6 @@ from .numerics import libm
 f32 = np.float32
 #: How much longer NumPy takes for an element than for one of a plain pass; of how many its calls take the time.
 SLOW, CALLS = 16, 1 << 14
-_CHUNK = 4096  # blocks transformed together: their temporaries stay in the cache
 
 
 def blocks(u: np.ndarray) -> np.ndarray:
@@ -25,12 +24,10 @@ def blocks(u: np.ndarray) -> np.ndarray:
         return u
     radii_and_angles = _float32 if u.dtype == f32 else _float64
     halves = u.view(np.dtype((np.void, 8 * u.itemsize)))  # eight numbers move as one element
-    for start in range(0, len(u), _CHUNK):
-        part = halves[start:start + _CHUNK]
-        radii, angles = (np.ascontiguousarray(part[:, i]).view(u.dtype) for i in (0, 1))
-        radius, cosine, sine = radii_and_angles(np.subtract(1, radii, out=radii), angles)
-        for i, factor in enumerate((cosine, sine)):
-            part[:, i] = np.multiply(radius, factor, out=factor).view(part.dtype)
+    radii, angles = (np.ascontiguousarray(halves[:, i]).view(u.dtype) for i in (0, 1))
+    radius, cosine, sine = radii_and_angles(np.subtract(1, radii, out=radii), angles)
+    for i, factor in enumerate((cosine, sine)):
+        halves[:, i] = np.multiply(radius, factor, out=factor).view(halves.dtype)
     return u
 
 

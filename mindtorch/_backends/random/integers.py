@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._base import loops
 from .generator import Generator, of_64_bits
-from .laws import LAWS, Law
+from .laws import BLOCK, LAWS, Law
 from .numerics import cast, float_facts
 
 _INT64_MIN = -(2**63)
@@ -62,13 +62,14 @@ def randperm(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
         limit = min(limit, 2 ** facts[0] + 1)
     if n > limit:
         raise RuntimeError(f"randperm: n cannot be greater than {limit} for {dtype.name}, but got n={n}")
-    words, values = generator.random(max(n - 1, 0)), np.arange(n, dtype=np.int64)
-    loop = loops.exchange.compiled(loops.SLOWER * n)
+    values, loop = np.arange(n, dtype=np.int64), loops.exchange.compiled(loops.SLOWER * n)
     if loop is not None:
-        loop(words, values)
+        with generator.lock:
+            for start in range(0, n - 1, BLOCK):
+                loop(generator.random(min(BLOCK, n - 1 - start)), values[start:])
         return cast(values, dtype)
     numbers = values.tolist()
-    for place, word in enumerate(words.tolist()):
+    for place, word in enumerate(generator.random(max(n - 1, 0)).tolist()):
         partner = place + word % (n - place)
         numbers[place], numbers[partner] = numbers[partner], numbers[place]
     return cast(np.array(numbers, np.int64), dtype)

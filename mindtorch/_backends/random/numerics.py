@@ -23,7 +23,6 @@ _UNIFORM = {words.dtype: (words, signed, step) for words, signed, step in (
     (np.array(2**24 - 1, np.uint32), np.int32, np.array(2.0**-24, np.float32)),
     (np.array(2**53 - 1, np.uint64), np.int64, np.array(2.0**-53)))}
 _SPLITTER = 2.0**27 + 1  # halves a float64's 53 bits (Veltkamp)
-_BLOCK = 1 << 16  # elements that stay in the cache from one step to the next
 _SAFE = 2.0**900  # splitting a larger number could overflow
 #: The bits of float64 that float32 lacks, half of what its last bit counts, and less than a sum is rounded in so.
 _LOST, _HALF, _TINY = np.int64(2**29 - 1), np.int64(2**28), 2.0**-50
@@ -43,15 +42,8 @@ def compute_dtype(dtype: np.dtype) -> np.dtype:
 def unit_interval(words: np.ndarray) -> np.ndarray:
     """Convert uint32 words to float32, uint64 to float64 in [0, 1) (``at::transformation::uniform_real``)."""
     bits, signed, step = _UNIFORM[words.dtype]
-    if len(words) <= _BLOCK:
-        out = (words & bits).view(signed).astype(step.dtype)
-        out *= step
-        return out
-    out = np.empty(words.shape, step.dtype)
-    for start in range(0, len(words), _BLOCK):
-        part = out[start:start + _BLOCK]
-        part[...] = (words[start:start + _BLOCK] & bits).view(signed)
-        part *= step
+    out = (words & bits).view(signed).astype(step.dtype)
+    out *= step
     return out
 
 

@@ -6,7 +6,8 @@ an output of any strides. Docstrings name the ``at::`` distribution or kernel th
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,17 +15,22 @@ import numpy as np
 from ..._base.layout import like_strides
 from . import box_muller
 from .generator import Generator, of_64_bits
-from .laws import LAWS, Law, draw
+from .laws import BLOCK, LAWS, Law, draw
 from .numerics import affine, cast, compute_dtype, float_facts, libm, unit_interval
 
 _FLOAT64 = np.dtype(np.float64)
 
 
-def fill(out: np.ndarray, values: np.ndarray) -> None:
-    """Write ``values`` into ``out`` in the order of its memory, as ``TensorIterator`` visits an output."""
+def fill(out: np.ndarray, draws: Callable[[np.ndarray | None], np.ndarray]) -> None:
+    """Fill ``out`` in the order of its memory, as ``TensorIterator`` visits an output, by a function that draws numbers
+    as a flat array: the one that it is given, if there is one and they are many.
+    """
     if not out.flags.c_contiguous:
         out = out.transpose(memory_order(out))
-    out[...] = values if out.ndim == 1 else values.reshape(out.shape)
+    target = out.reshape(-1) if out.flags.c_contiguous else None
+    values = draws(target)
+    if values is not target:
+        out[...] = values if out.ndim == 1 else values.reshape(out.shape)
 
 
 def memory_order(out: np.ndarray) -> list[int]:
@@ -86,8 +92,8 @@ def uniform(dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> Law:
 
 
 def normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0,
-           contiguous: bool = True) -> np.ndarray:
-    """Draw normal numbers (``normal_``, ``at::native::templates::cpu::normal_kernel``).
+           contiguous: bool = True, out: np.ndarray | None = None) -> np.ndarray:
+    """Draw normal numbers (``normal_``, ``at::native::templates::cpu::normal_kernel``), many into ``out`` if given.
 
     For a contiguous output of at least 16, Box-Muller on blocks of 16 makes them; otherwise pairs do, whose second
     number the generator keeps for the next draw. Raises RuntimeError if std < 0.
@@ -96,9 +102,16 @@ def normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 0.0, std
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if n < 16 or not contiguous:
         return _normal_pairs(generator, n, mean, std, dtype)
-    if not n % 16:
-        return draw(generator, n, _normal_blocks(dtype, std, mean))
-    return cast(affine(_ragged_blocks(generator, n, dtype), std, mean), dtype)
+    blocks, rest = _normal_blocks(dtype, std, mean), n % 16
+    if not rest:
+        return draw(generator, n, blocks, out)
+    out = np.empty(n, dtype) if out is None else out
+    with generator.lock:
+        fill(out[:n - rest], partial(draw, generator, n - rest, blocks))
+        if compute_dtype(dtype) == dtype:  # of a half dtype, only whole blocks are drawn
+            generator.random(rest * blocks.words)
+        out[n - 16:] = draw(generator, 16, blocks)  # the last of a whole block among them, again
+    return out
 
 
 def log_normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 1.0, std: float = 2.0) -> np.ndarray:
@@ -114,18 +127,6 @@ def _normal_blocks(dtype: np.dtype, std: float, mean: float) -> Law:
     standard = standard_uniform(compute_dtype(dtype))
     return Law(standard.words, lambda words: cast(affine(box_muller.blocks(
         standard.make(words).reshape(-1, 16)), std, mean), dtype), 16 * standard.words)
-
-
-def _ragged_blocks(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
-    """Draw standard normals in blocks, the last 16 of which are drawn again (``normal_fill``)."""
-    compute, whole = compute_dtype(dtype), n - n % 16
-    drawn = n if compute == dtype else whole  # of a half dtype, only whole blocks are drawn
-    u = draw(generator, drawn + 16, standard_uniform(compute))
-    made = np.empty(whole + 16, compute)
-    made[:whole], made[whole:] = u[:whole], u[-16:]
-    box_muller.blocks(made.reshape(-1, 16))
-    made[n - 16:n] = made[whole:]
-    return made[:n]
 
 
 def _normal_pairs(generator: Generator, n: int, mean: float, std: float, dtype: np.dtype = _FLOAT64) -> np.ndarray:
@@ -207,12 +208,18 @@ def bernoulli(p: float = 0.5) -> Law:
     return Law(2, lambda words: _unit_interval_of_64(words) < p)
 
 
-def bernoulli_tensor(generator: Generator, p: np.ndarray) -> np.ndarray:
-    """Draw a boolean for each probability (``bernoulli_(Tensor p)``); RuntimeError outside [0, 1]."""
-    if not np.all((p >= 0) & (p <= 1)):
+def bernoulli_tensor(generator: Generator, p: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Draw a boolean for each probability (``bernoulli_(Tensor p)``), as a flat array, into ``out`` if it is given;
+    RuntimeError outside [0, 1].
+    """
+    if not (p.min(initial=0) >= 0 and p.max(initial=0) <= 1):
         raise RuntimeError("bernoulli: Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
-    compute = compute_dtype(p.dtype)
-    return draw(generator, p.size, standard_uniform(compute)) < p.ravel().astype(compute, copy=False)
+    law, p = standard_uniform(compute_dtype(p.dtype)), p.ravel()
+    compute, result = compute_dtype(p.dtype), np.empty(p.shape, np.bool_) if out is None else out
+    with generator.lock:
+        for at in (slice(start, start + BLOCK) for start in range(0, p.size, BLOCK)):
+            result[at] = draw(generator, p[at].size, law) < p[at].astype(compute, copy=False)
+    return result
 
 
 FEW_PAIRS = 1 << 16  #: of categories and draws, which NumPy compares in less time than it searches row by row
@@ -233,10 +240,15 @@ def multinomial(generator: Generator, probabilities: np.ndarray, n: int, replace
         return _multinomial_with_replacement(generator, probabilities, n)
     # Of the keys p / q with exponential q, the n largest are a sample (Gumbel's trick).
     keys = empty_like(probabilities)
-    fill(keys, draw(generator, keys.size, exponential(keys.dtype)))
+    fill(keys, partial(draw, generator, keys.size, exponential(keys.dtype)))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        keys = (probabilities / keys).astype(np.float64)
-    return keys.argmax(axis=1)[:, None] if n == 1 else np.argsort(-keys, axis=1, kind="stable")[:, :n]
+        np.divide(probabilities, keys, keys)
+    if n == 1:
+        return keys.argmax(axis=1)[:, None]
+    samples, step = np.empty((len(keys), n), np.int64), max(1, BLOCK // keys.shape[1])
+    for at in (slice(start, start + step) for start in range(0, len(keys), step)):
+        samples[at] = np.argsort(-keys[at].astype(np.float64), axis=1, kind="stable")[:, :n]
+    return samples
 
 
 def _multinomial_with_replacement(generator: Generator, probabilities: np.ndarray, n: int) -> np.ndarray:

@@ -33,7 +33,7 @@ def reals_of(out: np.ndarray) -> np.ndarray:
 def put(out: np.ndarray, generator: Generator | None, law: LawOf, *parameters: Any) -> np.ndarray:
     """Fill ``out`` with numbers of a law."""
     reals = reals_of(out)
-    sampling.fill(reals, draw(generator or default_generator, reals.size, law(reals.dtype, *parameters)))
+    sampling.fill(reals, partial(draw, generator or default_generator, reals.size, law(reals.dtype, *parameters)))
     return out
 
 
@@ -66,13 +66,14 @@ def normal_(out: np.ndarray, mean: float = 0.0, std: float = 1.0, generator: Gen
     reals = reals_of(out)
     if reals is not out:  # both parts share the variance
         std /= math.sqrt(2)
-    sampling.fill(reals, sampling.normal(generator or default_generator, reals.size, reals.dtype, mean, std,
-                                         out.flags.c_contiguous))
+    sampling.fill(reals, partial(sampling.normal, generator or default_generator, reals.size, reals.dtype, mean, std,
+                                 out.flags.c_contiguous))
     return out
 
 
 def log_normal_(out: np.ndarray, mean: float = 1.0, std: float = 2.0, generator: Generator | None = None) -> np.ndarray:
-    sampling.fill(out, sampling.log_normal(generator or default_generator, out.size, out.dtype, mean, std))
+    values = sampling.log_normal(generator or default_generator, out.size, out.dtype, mean, std)
+    sampling.fill(out, lambda into: values)
     return out
 
 
@@ -85,7 +86,7 @@ def prepare_normal(out: np.ndarray, mean: float = 0.0, std: float = 1.0,
 
 def bernoulli_tensor(out: np.ndarray, p: np.ndarray, generator: Generator | None = None) -> np.ndarray:
     p = np.broadcast_to(p, out.shape).transpose(sampling.memory_order(out))
-    sampling.fill(out, sampling.bernoulli_tensor(generator or default_generator, p))
+    sampling.fill(out, partial(sampling.bernoulli_tensor, generator or default_generator, p))
     return out
 
 
@@ -116,8 +117,9 @@ def native_dropout(x: np.ndarray, p: float, train: bool | None) -> tuple[np.ndar
         mask.fill(True)
         return x.copy(), mask
     if x.size:
-        sampling.fill(mask, draw(default_generator, mask.size, sampling.bernoulli(1 - p)))
-    return x * mask * x.dtype.type(0.0 if p == 1 else 1 / (1 - p)), mask
+        sampling.fill(mask, partial(draw, default_generator, mask.size, sampling.bernoulli(1 - p)))
+    out = x * mask
+    return np.multiply(out, x.dtype.type(0.0 if p == 1 else 1 / (1 - p)), out), mask
 
 
 def prepare_bernoulli(p: np.ndarray, generator: Generator | None = None) -> Callable[[np.ndarray], np.ndarray] | None:
