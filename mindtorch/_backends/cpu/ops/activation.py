@@ -81,7 +81,7 @@ def relu(x: Any) -> Any:
     """Compute ReLU. ``np.maximum`` returns the second of two zeros, which keeps -0."""
     size, dtype = x.size, x.dtype
     if SHORT <= size < LARGE and dtype.kind == "f":
-        return x.clip(ZEROS[dtype], INFINITIES[dtype])
+        return clip(x, ZEROS[dtype], INFINITIES[dtype])
     return extreme(np.maximum, ZEROS[dtype], x) if size < LARGE else clamped(x, 0)
 
 
