@@ -47,8 +47,10 @@ def give_up(*_: Any) -> None:
     raise TooLarge
 
 
-def samples(op: Any, dtype: Any, grad: bool, unit: int, most: int) -> Iterator[Any]:
-    """Yield samples with S, M and L set to ``unit``, until one has more than ``most`` elements in a tensor."""
+def samples(op: Any, dtype: Any, grad: bool, unit: int, most: int, patience: int = PATIENCE) -> Iterator[Any]:
+    """Yield samples with S, M and L set to ``unit``, until one has more than ``most`` elements in a tensor, or so many
+    seconds have passed.
+    """
     import torch
     from torch.overrides import TorchFunctionMode
 
@@ -67,7 +69,7 @@ def samples(op: Any, dtype: Any, grad: bool, unit: int, most: int) -> Iterator[A
             if key.startswith("torch.testing._internal.") and ("opinfo" in key or "common_methods" in key)
             for name in names if name in vars(module)]
     before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(PATIENCE)
+    signal.alarm(patience)
     try:
         for space, name, _ in held:
             space[name] = names[name]
