@@ -270,6 +270,32 @@ def share(work: Callable[[slice], object], starts: range, helpers: int) -> None:
         job.wait(helpers)
 
 
+def by_slices(function: Callable[..., Any], *arrays: np.ndarray, axis: int = 0, at: int | None = None,
+              size: int = BLOCK) -> Any:
+    """Apply a function to slices of large arrays along an axis, each of about ``size`` elements, on several threads.
+
+    The results, an array or a tuple of arrays, have the slice's length along the axis ``at``, by default the same one.
+    No more is in memory than they and the slices under way.
+    """
+    x, at = arrays[0], axis if at is None else at
+    if x.size < LARGE:
+        return function(*arrays)
+    outs: list[np.ndarray] = []
+    lock, before, behind = Lock(), (slice(None),) * axis, (slice(None),) * at
+
+    def work(part: slice) -> None:
+        made = function(*[array[*before, part] for array in arrays])
+        made = made if isinstance(made, tuple) else (made,)
+        with lock:
+            if not outs:
+                outs.extend(allocate((*y.shape[:at], x.shape[axis], *y.shape[at + 1:]), y.dtype) for y in made)
+        for out, y in zip(outs, made, strict=True):
+            out[*behind, part] = y
+
+    each_block(work, x.shape[axis], max(size * x.shape[axis] // x.size, 1), x.size)
+    return outs[0] if len(outs) == 1 else tuple(outs)
+
+
 def by_parts(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
     """Apply a function to slices of a large array along the first axis, and concatenate the results."""
     if x.size < LARGE:

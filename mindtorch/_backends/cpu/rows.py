@@ -79,7 +79,7 @@ class Copied:
         self.row, self.count, self.__name__ = row, row.count, row.__name__.removesuffix("_")
 
     def __call__(self, x: ndarray, *args: Any) -> Rows:
-        write, rest = self.row.prepare(x.copy("K"), *args), ()
+        write, rest = self.row.prepare(np.empty_like(x), *args), ()
         if write is None:
             assert self.row.plain is not None
             write, rest = self.row.plain, args[self.count - 1:]

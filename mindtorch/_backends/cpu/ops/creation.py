@@ -29,7 +29,10 @@ def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None, *opt
     dtype = dtype or get_default_dtype()
     count = length(start, end, step, dtype)
     if dtype.category < FLOATING:
-        return int(start) + int(step) * np.arange(count)
+        counts = np.arange(count)
+        counts *= int(step)
+        counts += int(start)
+        return counts
     steps: Any = np.arange(count, dtype=np.float32 if dtype.itemsize == 2 else np.float64)
     values = affine(steps, step, start)
     lanes = _REGISTER // dtype.itemsize
@@ -139,17 +142,20 @@ def eye(n: int, m: int, dtype: DType | None = None, *options: Any) -> np.ndarray
     return np.eye(n, m, dtype=(dtype or get_default_dtype()).np)
 
 
-def counting(count: int, of: Any) -> Any:
-    """Return a function that prepares a form of ``arange`` or ``eye`` of ``count`` numbers: copies of a result."""
+def counting(count: int, of: Any, size_of: Any) -> Any:
+    """Return a function that prepares a form of ``arange`` or ``eye`` of ``count`` numbers: copies of a result, whose
+    size is ``size_of`` the numbers.
+    """
     def prepare(*args: Any) -> Any:
-        dtype = args[count] if len(args) > count else None
-        return repeated(of(*args[:count], dtype), dtype)
+        dtype, numbers = args[count] if len(args) > count else None, args[:count]
+        return None if size_of(*numbers) > MOST else repeated(of(*numbers, dtype), dtype)
 
     return prepare
 
 
-AT_ONCE.update({"arange": counting(1, lambda end, dtype: arange(0, end, 1, dtype)),
-                "arange.start": counting(2, lambda start, end, dtype: arange(start, end, 1, dtype)),
-                "eye": counting(1, lambda n, dtype: eye(n, n, dtype))})
+AT_ONCE.update({"arange": counting(1, lambda end, dtype: arange(0, end, 1, dtype), int),
+                "arange.start": counting(2, lambda start, end, dtype: arange(start, end, 1, dtype),
+                                         lambda start, end: end - start),
+                "eye": counting(1, lambda n, dtype: eye(n, n, dtype), lambda n: n * n)})
 CPU_KERNELS.add(repeating(linspace, 3), repeating(logspace, 4))
 CPU_KERNELS.update({"arange.start_step": repeating(arange, 3), "eye.m": repeating(eye, 2)})

@@ -9,6 +9,7 @@ import numpy as np
 from ...._base import loops
 from ...._base.errors import check
 from ...._dtype import from_numpy_dtype
+from ...common.blocks import BLOCK
 from ..precision import to_opmath
 from . import CPU_KERNELS
 from .creation import linspace
@@ -43,9 +44,13 @@ def histc(x: np.ndarray, bins: int = 100, min: Any = 0, max: Any = 0) -> np.ndar
     if low == high:  # all fall into the middle bin
         return np.bincount(np.full(np.count_nonzero(x == low), bins // 2), minlength=bins)
     low, high = x.dtype.type(low), x.dtype.type(high)
-    inside = x[(x >= low) & (x <= high)]
-    places = ((inside - low) * x.dtype.type(bins) / (high - low)).astype(np.int64)
-    return np.bincount(np.minimum(places, bins - 1), minlength=bins)
+    found, flat, factor = np.zeros(bins, np.int64), x.reshape(-1), x.dtype.type(bins)
+    for start in range(0, flat.size, BLOCK >> 2):
+        part = flat[start:start + (BLOCK >> 2)]
+        inside = part[(part >= low) & (part <= high)]
+        places = ((inside - low) * factor / (high - low)).astype(np.int64)
+        found += np.bincount(np.minimum(places, bins - 1), minlength=bins)
+    return found
 
 
 def equal_width(x: np.ndarray, bins: int, bounds: Any, dimension: int = 0) -> np.ndarray:

@@ -48,7 +48,8 @@ def multiplied(left: ndarray, right: ndarray) -> Any:
             return np.einsum("...ij,j->...i", left, right)
         largest = [max(abs(int(x.max())), abs(int(x.min()))) for x in (left, right)]
         if largest[0] * largest[1] * left.shape[-1] <= 1 << 53:
-            return np.matmul(left.astype(np.float64), right.astype(np.float64)).astype(np.int64).astype(left.dtype)
+            product = np.matmul(left.astype(np.float64), right.astype(np.float64)).astype(np.int64)
+            return product.astype(left.dtype, copy=False)
     return np.matmul(left, right)
 
 
@@ -239,8 +240,9 @@ def cross(a: ndarray, b: ndarray, dim: int = -1) -> ndarray:
     before: Any = (slice(None),) * (dim % a.ndim)
     (a0, a1, a2), (b0, b1, b2) = ([x[(*before, i)] for i in range(3)] for x in (a, b))
     out = np.empty(a.shape, np.result_type(a, b))
-    for i, part in enumerate((a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0)):
-        out[(*before, i)] = part
+    for i, (first, second, third, fourth) in enumerate(
+            ((a1, b2, a2, b1), (a2, b0, a0, b2), (a0, b1, a1, b0))):
+        np.subtract(first * second, third * fourth, out[(*before, i)])
     return out
 
 

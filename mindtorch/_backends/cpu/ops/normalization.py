@@ -766,7 +766,8 @@ def native_group_norm(x: Array, weight: Any, bias: Any, n: int, c: int, hxw: int
 
     def run(x: Array, weight: Any, bias: Any) -> tuple[Array, Array, Array]:
         out, middle, rstd = normalised(x, weight, bias, groups, eps)
-        return as_dtype(out, x.dtype), middle.reshape(n, group), rstd.reshape(n, group)
+        out = out if out.dtype == x.dtype else as_dtype(out, x.dtype)
+        return out, middle.reshape(n, group), rstd.reshape(n, group)
 
     few = Few.of(groups, eps, *map(to_opmath, (x, weight, bias)))
     if few is None:

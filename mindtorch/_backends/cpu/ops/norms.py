@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...._base.layout import Ints
+from ...common.blocks import LARGE, by_slices
 from ..precision import Settled
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
@@ -27,6 +28,10 @@ def logsumexp(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
 
 def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> Any:
     """Compute the p-norm: for 0 the number of nonzero elements, for infinities the extrema."""
+    kept = next((d for d in range(x.ndim) if d not in axis), None)
+    if kept and x.size >= LARGE and x.shape[kept] > 1:  # its temporaries would be as large
+        return by_slices(lambda part: np.asarray(vector_norm(part, p, axis, keepdims)), x, axis=kept,
+                         at=kept if keepdims else 0)
     if p == 0:
         return total(x != 0, axis, keepdims)
     if count(x, axis) == 1:

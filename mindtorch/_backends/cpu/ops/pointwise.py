@@ -412,6 +412,13 @@ def copysign(x: Any, y: Any) -> Any:
     return (np.bitwise_or(out, signs, out) if signs.size == out.size else out | signs).view(x.dtype)
 
 
+def polar(length: Any, angle: Any) -> Any:
+    out = np.empty(np.broadcast_shapes(length.shape, angle.shape), f"c{2 * length.itemsize}")
+    np.multiply(length, np.cos(angle), out.real)
+    np.multiply(length, np.sin(angle), out.imag)
+    return out
+
+
 def complex_(real: Any, imag: Any) -> Any:
     shape = real.shape if real.shape == imag.shape else np.broadcast_shapes(real.shape, imag.shape)
     out = np.empty(shape, np.complex128 if real.dtype.char == "d" else np.complex64)
@@ -455,7 +462,7 @@ CPU_KERNELS.update({
     "abs": np.absolute,
     "signbit": of_kinds("fiV", lambda x: np.signbit(x) if x.dtype.kind == "f" else np.less(x, 0), False),
     "reciprocal": lambda x: 1 / x,
-    "rsqrt": rsqrt,
+    "rsqrt": in_blocks(rsqrt),
     "sigmoid": sigmoid,
     "sinc": chained(sinc),
     "sigmoid_backward": chained(lambda grad, output: grad * np.conj((1 - output) * output), 2),
@@ -465,7 +472,7 @@ CPU_KERNELS.update({
     "trunc": np.trunc,
     "round": unless_integer(np.rint),
     "round.decimals": chained(round_to, kinds="fd"),
-    "frac": lambda x: x - np.trunc(x),
+    "frac": in_blocks(lambda x: x - np.trunc(x)),
     **dict.fromkeys(("copysign.Tensor", "copysign.Scalar"), by_loop("copysign", copysign)),
     "ldexp.Tensor": ldexp,
     "frexp.Tensor": np.frexp,
@@ -474,6 +481,6 @@ CPU_KERNELS.update({
     "addcmul": with_factor("addcmul", lambda x, first, second, value=1: x + scaled(first, value) * second),
     "addcdiv": with_factor("addcdiv", lambda x, first, second, value=1: x + scaled(first, value) / second),
     "_conj_physical": lambda x: np.conjugate(x),  # np.conjugate changes the dtype of bools
-    "polar": lambda length, angle: complex_(length * np.cos(angle), length * np.sin(angle)),
+    "polar": polar,
     "complex": complex_,
 })

@@ -15,7 +15,7 @@ import numpy as np
 from ...._base import loops
 from ...._base.layout import Ints, wrap_dims
 from ...._dtype import bool_
-from ...common.blocks import LARGE, by_parts, each_block
+from ...common.blocks import LARGE, by_slices, each_block
 from ...common.half import NATIVE, part_for
 from ..precision import Settled, is_half, narrowed, rounding, to_opmath
 from ..rows import Prepared, of_rows
@@ -65,10 +65,15 @@ def reduced(function: Reduce, loop: loops.Loop | None = None,
             return settled
         axis, converts = wrap_dims(dim, x.ndim), dtype is not None and dtype.np != x.dtype
 
+        kept = next((d for d in range(x.ndim) if d not in axis), None)
+
         def compute(x: np.ndarray) -> Any:
-            if x.size < LARGE or 0 in axis or not x.ndim or (loop and along_lines(x, axis) and by_loop(loop, x)):
-                return function(x, axis, keepdim)
-            return by_parts(lambda part: function(part, axis, keepdim), x)  # each part yields some of the results
+            half = is_half(x)
+            if x.size < LARGE or kept is None or (kept and not half) or (
+                    not half and loop and along_lines(x, axis) and by_loop(loop, x)):
+                return function(to_opmath(x), axis, keepdim)
+            return by_slices(lambda part: np.asarray(function(to_opmath(part), axis, keepdim)), x, axis=kept,
+                             at=kept if keepdim else 0)
 
         if not converts and of_half is not None and x.size >= SOME and is_half(x) and (
                 of_bits := of_half(x, axis, keepdim)):
@@ -77,7 +82,7 @@ def reduced(function: Reduce, loop: loops.Loop | None = None,
         if not converts and x.size < LARGE and is_half(x):
             return narrowed(lambda x: function(x, axis, keepdim), x)
         if converts or is_half(x) or x.dtype.kind not in NATIVE:
-            return lambda x: compute(to_opmath(converted(x, dtype)))
+            return lambda x: compute(converted(x, dtype))
         return compute if x.size >= LARGE else lambda x: function(x, axis, keepdim)
 
     return Prepared(of_rows(prepare), sure=of_few and sure)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...._base import loops
 from ...._storage import allocate
-from ...common.blocks import LARGE, each_block
+from ...common.blocks import BLOCK, LARGE, by_slices, each_block
 from ...common.shapes import RESAMPLING
 from ..precision import is_half
 from ..rows import MOST, Prepared, by_matrix, moving
@@ -145,9 +145,16 @@ def resample(name: str) -> Prepared:
                 x = bytes_along(x, taps, axis) if kind == np.uint8 and not taps.plain else taps.along(x, axis)
             return x
 
+        def in_images(x: Array) -> Array:
+            """Resample images one after the other, so that no more than one is in memory between two dimensions."""
+            if x.size < LARGE or not x.flags.c_contiguous:
+                return resampled(x)
+            images = by_slices(resampled, x.reshape(-1, *x.shape[2:]), size=BLOCK >> 2)  # each may become larger
+            return images.reshape(*x.shape[:2], *images.shape[1:])
+
         if all(taps.plain for taps, _ in along):
-            return moving(resampled)(self) or resampled
-        return by_matrix(resampled, self, dims, most=16 * MOST)
+            return moving(resampled)(self) or in_images
+        return by_matrix(in_images, self, dims, most=16 * MOST)
 
     return Prepared(prepare)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...._base import loops
 from ...._storage import allocate
-from ...common.blocks import each_block
+from ...common.blocks import by_slices, each_block
 from ...common.elements import CALLS, number
 from ...common.half import converted as as_dtype
 from ..along import taken_along
@@ -283,8 +283,12 @@ def logcumsumexp(x: np.ndarray, dim: int) -> Any:
     if not x.size:
         return x
     if x.dtype.kind == "f":
-        found = np.logaddexp.accumulate(x, axis, wide)
-        return np.add(found, 0, found)  # as of sums, the first of which is that of one element and nothing
+        def summed(part: np.ndarray) -> np.ndarray:
+            found = np.logaddexp.accumulate(part, axis, wide)
+            found += 0  # as of sums, the first of which is that of one element and nothing
+            return found.astype(x.dtype, copy=False)
+
+        return by_slices(summed, x, axis=0 if axis else 1) if x.ndim > 1 else summed(x)
     out = np.array(np.moveaxis(x, axis, 0), np.complex128, order="C")  # a copy, whose lines are views
     if by_sums(out):
         return np.moveaxis(out, 0, axis)

@@ -9,6 +9,7 @@ import numpy as np
 from ...._base import loops
 from ...._base.errors import check
 from ...._dtype import bool_, get_default_dtype
+from ...common.blocks import BLOCK
 from ...common.half import number_in, part_for
 from ..precision import to_opmath
 from ..rows import MOST, Prepared
@@ -219,14 +220,19 @@ def nonzero(x: np.ndarray) -> np.ndarray:
     true = part_for(x, bool_).astype(bool, copy=False)  # NumPy finds truth values fastest
     if x.ndim == 1 or not LISTED <= x.size < 1 << 32:
         return np.array(true.nonzero()).T
-    places = true.reshape(-1).nonzero()[0].astype(np.uint32)  # which NumPy divides in half the time
-    out = np.empty((x.ndim, places.size), np.int64)
-    for d in range(x.ndim - 1, 0, -1):
-        size = np.uint32(x.shape[d])
-        before = places // size
-        np.subtract(places, before * size, out[d])
-        places = before
-    out[0] = places
+    flat, found = true.reshape(-1), 0
+    out = np.empty((x.ndim, np.count_nonzero(flat)), np.int64)
+    for start in range(0, flat.size, BLOCK):
+        places = flat[start:start + BLOCK].nonzero()[0].astype(np.uint32)  # which NumPy divides in half the time
+        places += np.uint32(start)
+        target = out[:, found:found + places.size]
+        for d in range(x.ndim - 1, 0, -1):
+            size = np.uint32(x.shape[d])
+            before = places // size
+            np.subtract(places, before * size, target[d])
+            places = before
+        target[0] = places
+        found += places.size
     return out.T
 
 

@@ -12,7 +12,7 @@ from ...._base import loops
 from ...._base.layout import Ints
 from ...._dtype import DType
 from ...._storage import allocate
-from ...common.blocks import BLOCK, LARGE, each_block
+from ...common.blocks import BLOCK, LARGE, by_slices, each_block
 from ...common.half import FEW as FEW_HALVES, converted as as_dtype
 from ..precision import Settled, is_half, to_opmath
 from ..rows import MOST, Prepared
@@ -149,6 +149,12 @@ def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: l
     """
 
     def row(*args: Any) -> np.ndarray:
+        x, rest = args[0], args[count:]
+        if x.size >= LARGE and x.ndim > 1 and is_half(x):
+            dtype, axis = x.dtype if keeps(x.dtype, *rest) else loops.SINGLE, 0 if rest[0] % x.ndim else 1
+            found: np.ndarray = by_slices(lambda *parts: as_dtype(row(*map(to_opmath, parts), *rest), dtype),
+                                          *args[:count], axis=axis)
+            return found
         given = [to_opmath(array) for array in args[:count]]
         arrays, axis = [lines(array, args[count])[0] for array in given], lines(given[0], args[count])[1]
         out = allocate(arrays[0].shape, arrays[0].dtype)

@@ -1,12 +1,13 @@
 """CPU kernels of sorting and selection by order. NaN is larger than all numbers; equal elements keep their order."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...._base import loops
-from ...common.blocks import LARGE, by_parts, each_block
+from ...common.blocks import LARGE, by_slices, each_block
 from ..along import taken_along
 from ..precision import is_half, to_opmath
 from ..rows import Prepared
@@ -24,10 +25,18 @@ SHORT = 1 << 5
 
 def order(x: np.ndarray, axis: int, descending: bool = False) -> np.ndarray:
     """Return the indices that sort stably along an axis."""
+    return along_slices(lambda part, axis: order_of(to_opmath(part), axis, descending), x, axis)
+
+
+def along_slices(choose: Callable[[np.ndarray, int], np.ndarray], x: np.ndarray, axis: int,
+                 removed: bool = False) -> np.ndarray:
+    """Apply a function along an axis, which it may remove, slice by slice along another."""
     axis %= x.ndim
-    if axis and x.size >= LARGE:
-        return by_parts(lambda part: order_of(part, axis, descending), x)
-    return order_of(x, axis, descending)
+    if x.ndim < 2:
+        return choose(x, axis)
+    found: np.ndarray = by_slices(lambda part: choose(part, axis), x, axis=0 if axis else 1,
+                                  at=0 if axis or removed else 1)
+    return found
 
 
 def order_of(x: np.ndarray, axis: int, descending: bool) -> np.ndarray:
@@ -71,7 +80,7 @@ def ranks_of(x: np.ndarray) -> tuple[np.ndarray, int] | None:
 
 def sort(x: np.ndarray, dim: int = -1, descending: bool = False) -> tuple[Any, Any]:
     along, axis = lines(x, dim)
-    index = order(to_opmath(along), axis, descending)
+    index = order(along, axis, descending)
     return taken_along(along, index, axis).reshape(x.shape), index.reshape(x.shape)
 
 
@@ -86,7 +95,7 @@ def topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: boo
             largest or wide.dtype.kind in "iu" or (total := add(wide, None)) == total):
         index = np.asarray(wide.argmax(-1) if largest else wide.argmin(-1))[..., None]
     elif 0 < k < wide.shape[-1]:
-        index = by_parts(lambda part: extreme(part, k, largest), wide) if wide.ndim > 1 else extreme(wide, k, largest)
+        index = by_slices(lambda part: extreme(part, k, largest), wide) if wide.ndim > 1 else extreme(wide, k, largest)
         index = taken_along(index, order(taken_along(wide, index, -1), -1, largest), -1)
     else:
         index = order(wide, -1, largest)[..., :k]
@@ -131,9 +140,9 @@ def extreme(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
 
 def at_rank(x: np.ndarray, axis: int, rank: Any) -> np.ndarray:
     """Return, for each line, the index of the element of a rank: one rank for all lines, or one per line."""
-    found = order(x, axis)
     if isinstance(rank, int):
-        return found.take(rank, axis)
+        return along_slices(lambda part, axis: order_of(to_opmath(part), axis, False).take(rank, axis), x, axis, True)
+    found = order(x, axis)
     return taken_along(found, rank.reshape(*x.shape[:axis], 1, *x.shape[axis + 1:]), axis).squeeze(axis)
 
 

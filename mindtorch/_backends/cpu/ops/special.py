@@ -11,6 +11,7 @@ import numpy as np
 from ...._base import loops
 from ...._base.loops.chains import polynomial
 from ...._base.loops.coefficients import ARTANH_ERF, ERFINV, ERFINV_FAR, float32s
+from ...common.blocks import LARGE, by_slices
 from ...common.elements import Looped, by_loop as of_elements, chained, looped, number, of_few
 from ...common.half import converted
 from ..rows import taking
@@ -101,6 +102,8 @@ def logit(x: Any, eps: float | None = None) -> Any:
     half, single, bounds = x.dtype, np.dtype(np.float32), bounds_of(eps, x.dtype)
     if half.itemsize > 2:
         return log_odds(x, *bounds)
+    if x.size >= LARGE and x.flags.c_contiguous:
+        return by_slices(lambda part: logit(part, eps), x.reshape(-1)).reshape(x.shape)
     x = clipped_to(x, *bounds)
     if x.size < FEW:
         return np.log(x / (1 - x))

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...._base import loops
 from ...._base.layout import Ints
-from ...common.blocks import BLOCK, LARGE, by_parts, each_block
+from ...common.blocks import BLOCK, LARGE, by_slices, each_block
 from ..precision import Settled, to_opmath
 from ..rows import Prepared
 from . import CPU_KERNELS
@@ -54,9 +54,9 @@ def along(number: int, kind: str, most: int = PIECE) -> Settled:
     if whole == number < LARGE and most > PIECE:
         return lambda x: of_pieces(x.reshape(count, size).dot(ones))
     if whole == number:
-        return lambda x: of_pieces(by_parts(lambda part: part.dot(ones), x.reshape(*x.shape[:-1], count, size)))
+        return lambda x: of_pieces(by_slices(lambda part: part.dot(ones), x.reshape(*x.shape[:-1], count, size)))
     rest = ONES[kind][:number - whole]
-    return lambda x: of_pieces(by_parts(lambda part: part.dot(ones), x[..., :whole].reshape(
+    return lambda x: of_pieces(by_slices(lambda part: part.dot(ones), x[..., :whole].reshape(
         *x.shape[:-1], count, size))) + x[..., whole:].dot(rest)
 
 
@@ -203,7 +203,7 @@ def cascade(x: np.ndarray, a: int) -> np.ndarray:
         if whole < n:
             over.append(add(x[(*before, slice(whole, n))], a, keepdims=True))
         blocks = x[(*before, slice(whole))].reshape((*x.shape[:a], n // step, step, *x.shape[a + 1:]))
-        x = add(blocks, a + 1) if a or x.size < LARGE else by_parts(lambda part: add(part, 1), blocks)
+        x = add(blocks, a + 1) if a or x.size < LARGE else by_slices(lambda part: add(part, 1), blocks)
     return reduce(np.add, [*over, add(x, a, keepdims=True)])
 
 
@@ -249,7 +249,7 @@ def in_vectors(x: np.ndarray) -> np.ndarray:
     if x.ndim == 1:
         return np.asarray(along(number, kind, ALONE)(x))
     lines = x.reshape(-1, number) if x.flags.c_contiguous else x
-    return by_parts(along(number, kind), lines).reshape(x.shape[:-1])  # the parts' results depend on no threads
+    return by_slices(along(number, kind), lines).reshape(x.shape[:-1])  # the parts' results depend on no threads
 
 
 def half_summed(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
@@ -302,7 +302,7 @@ def of_lines(x: np.ndarray, sums: Callable[[np.ndarray], np.ndarray], piece: int
         return sums(x)
     whole = length - length % piece
     pieces = x[..., :whole].reshape(*x.shape[:-1], -1, piece)
-    parts = by_parts(sums, pieces) if x.ndim == 1 else sums(pieces)
+    parts = by_slices(sums, pieces) if x.ndim == 1 else sums(pieces)
     return np.asarray(in_vectors(parts) + sums(x[..., whole:]))
 
 
