@@ -211,9 +211,11 @@ class Library:
 
     def _destroy(self) -> None:
         """Remove everything that the library defined and registered."""
-        for op, kernels, autograd, registry.autocast[op.name] in reversed(self._replaced):
-            op.kernels, op.autograd = kernels, autograd
+        for op, kernels, autograd, policies in reversed(self._replaced):
+            op.kernels, op.autograd, name = kernels, autograd, op.name
             registry.forget_resolved(op)
+            if registry.operators.get(name) is op and registry.autocast.get(name, {}) != policies:
+                registry.autocast[name] = policies
         for op in self._defined:
             registry.undefine(op)
             registry.batching.pop(op.name, None)

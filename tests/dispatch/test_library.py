@@ -423,3 +423,12 @@ def test_a_kernel_of_autocast_may_fall_through_while_its_library_lives(t):
         lib.impl("mm", library(t).fallthrough_kernel, "AutocastCPU")
         assert dtypes() == [t.float32, t.bfloat16]
     assert dtypes() == [t.bfloat16, t.bfloat16]
+
+
+def test_an_operator_is_made_again_as_by_a_cell_that_runs_twice() -> None:
+    for factor in (1, 2):
+        op = mindtorch.library.custom_op("again::scaled", lambda x, factor=factor: x * factor, mutates_args=(),
+                                         schema="(Tensor x) -> Tensor")
+        op.register_fake(lambda x: x.new_empty(x.shape))
+        assert op(mindtorch.ones(2)).tolist() == [factor, factor]
+        assert op(mindtorch.ones(2, device="meta")).shape == (2,)

@@ -77,6 +77,15 @@ def placed(value: Any, drawn: random.Random) -> Any:
 
 # -- calls -------------------------------------------------------------------------------------------------------------
 
+def results(op: Any, tree: Any) -> int:
+    """Return how many elements a call returns, or 0 if that depends on values: many by many would fill the memory."""
+    try:
+        first, args, kwargs = torch.utils._pytree.tree_map_only(torch.Tensor, lambda x: x.detach().to("meta"), tree)
+        return sum(x.numel() for x in tensors_in([op.op(first, *args, **kwargs)]))
+    except Exception:
+        return 0
+
+
 def calls(drawn: random.Random, parts: list[str]) -> Iterator[tuple[Any, Any, bool]]:
     """Yield entries with their arguments, and whether the backward pass is included."""
     entries = [op for op in database().values() if op.name not in FREE and (
@@ -90,7 +99,8 @@ def calls(drawn: random.Random, parts: list[str]) -> Iterator[tuple[Any, Any, bo
         torch.manual_seed(drawn.randrange(1 << 30))
         found = [(sample.input, list(sample.args), dict(sample.kwargs))
                  for sample in samples(op, dtype, backward, unit, 4 * size, PATIENCE)]
-        large = [tree for tree in found if any(x.numel() >= size / 8 for x in tensors_in(tree))]
+        large = [tree for tree in found if any(x.numel() >= size / 8 for x in tensors_in(tree))
+                 and results(op, tree) <= 16 * size]
         if large:
             yield op, placed(drawn.choice(large), drawn), backward
 

@@ -242,7 +242,7 @@ def cross(a: ndarray, b: ndarray, dim: int = -1) -> ndarray:
     out = np.empty(a.shape, np.result_type(a, b))
     for i, (first, second, third, fourth) in enumerate(
             ((a1, b2, a2, b1), (a2, b0, a0, b2), (a0, b1, a1, b0))):
-        np.subtract(first * second, third * fourth, out[(*before, i)])
+        np.subtract(first * second, third * fourth, out[(*before, i, ...)])
     return out
 
 
