@@ -11,11 +11,11 @@ import numpy as np
 from ...._base import loops
 from ...._base.call_site import outside
 from ...._base.layout import Ints, wrap_dims
-from ...common.blocks import LARGE, by_slices, each_block
+from ...common.blocks import LARGE, each_block
 from ..precision import Settled, is_half, narrowed, to_opmath
 from ..rows import Prepared
 from . import CPU_KERNELS
-from .reduction import FEW, LINE, PIECE, add, count
+from .reduction import FEW, LINE, PIECE, add, by_kept, count
 from .sums import ALONE, ONES, WIDENED, mean, of_lines, squares_by_blas, total
 
 #: float32 variances that are smaller, or infinite, are recomputed: their squares may exceed float32's range.
@@ -108,9 +108,7 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray, both: bool = F
         freedom = count(x, axis) - (1 if correction is None else correction)
         freedom = freedom if freedom > 0 else 0  # also for NaN, as ``std::max`` does
         if is_half(x) and x.size >= LARGE and len(axis) < x.ndim:
-            along = next(d for d in range(x.ndim) if d not in axis)
-            return by_slices(lambda part: row(part.astype(loops.SINGLE), dim, correction, keepdim), x, axis=along,
-                             at=along if keepdim else 0)
+            return by_kept(lambda part: row(part.astype(loops.SINGLE), dim, correction, keepdim), x, axis, keepdim)
         x = to_opmath(x)
         spread, middle = variance(x, axis, freedom)
         spread, middle = finish(spread).astype(x.real.dtype, copy=False), middle.astype(x.dtype, copy=False)

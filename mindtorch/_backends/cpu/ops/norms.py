@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ...._base.layout import Ints
-from ...common.blocks import LARGE, by_slices
+from ...common.blocks import LARGE
 from ..precision import Settled
 from ..rows import Prepared
 from . import AT_ONCE, CPU_KERNELS
-from .reduction import FEW, PIECE, count, maximum, minimum, reduced, sqrt
+from .reduction import FEW, PIECE, by_kept, count, first_kept, maximum, minimum, reduced, sqrt
 from .sums import ALONE, ONES, few_summed, of_lines, squares_by_blas, total
 
 
@@ -28,10 +28,9 @@ def logsumexp(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
 
 def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> Any:
     """Compute the p-norm: for 0 the number of nonzero elements, for infinities the extrema."""
-    kept = next((d for d in range(x.ndim) if d not in axis), None)
-    if kept and x.size >= LARGE and x.shape[kept] > 1:  # its temporaries would be as large
-        return by_slices(lambda part: np.asarray(vector_norm(part, p, axis, keepdims)), x, axis=kept,
-                         at=kept if keepdims else 0)
+    kept = first_kept(x, axis) if x.size >= LARGE else None
+    if kept and x.shape[kept] > 1:
+        return by_kept(lambda part: np.asarray(vector_norm(part, p, axis, keepdims)), x, axis, keepdims)
     if p == 0:
         return total(x != 0, axis, keepdims)
     if count(x, axis) == 1:

@@ -44,6 +44,18 @@ def converted(x: np.ndarray, dtype: Any) -> np.ndarray:
     return part_for(x, dtype).astype(dtype.np, copy=False)
 
 
+def first_kept(x: np.ndarray, axis: Ints) -> int | None:
+    """Return the first dimension that a reduction keeps; None if it keeps none."""
+    return next((d for d in range(x.ndim) if d not in axis), None)
+
+
+def by_kept(function: Settled, x: np.ndarray, axis: Ints, keepdim: bool) -> Any:
+    """Reduce slices of a large array along the first dimension that is kept, so that temporaries are small."""
+    kept = first_kept(x, axis)
+    assert kept is not None
+    return by_slices(function, x, axis=kept, at=kept if keepdim else 0)
+
+
 def reduced(function: Reduce, loop: loops.Loop | None = None,
             of_few: Settle | None = None, of_half: Settle | None = None, widens: bool = True) -> Prepared:
     """Return a row for ``op(self, dim, keepdim, dtype)`` that cuts large arrays, unless ``loop`` reduces their lines.
@@ -65,15 +77,14 @@ def reduced(function: Reduce, loop: loops.Loop | None = None,
             return settled
         axis, converts = wrap_dims(dim, x.ndim), dtype is not None and dtype.np != x.dtype
 
-        kept = next((d for d in range(x.ndim) if d not in axis), None)
+        kept = first_kept(x, axis)
 
         def compute(x: np.ndarray) -> Any:
             half = is_half(x)
             if x.size < LARGE or kept is None or (kept and not half) or (
                     not half and loop and along_lines(x, axis) and by_loop(loop, x)):
                 return function(to_opmath(x), axis, keepdim)
-            return by_slices(lambda part: np.asarray(function(to_opmath(part), axis, keepdim)), x, axis=kept,
-                             at=kept if keepdim else 0)
+            return by_kept(lambda part: np.asarray(function(to_opmath(part), axis, keepdim)), x, axis, keepdim)
 
         if not converts and of_half is not None and x.size >= SOME and is_half(x) and (
                 of_bits := of_half(x, axis, keepdim)):
